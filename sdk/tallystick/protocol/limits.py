@@ -1,0 +1,109 @@
+"""Every limit of the wire and of the door, one named constant each: unit last in the name, reason beside it.
+
+What a client meets as a limit is served by ``tallystick_limits``; nothing else in the product repeats a number.
+Sources: KCP sections 1.3 and 1.7; RFC 7493 for the safe integers.
+"""
+
+from typing import Final
+
+# --- what one request or reply may be -------------------------------------------------------------------------
+REQUEST_BYTES_MAX: Final = 262_144
+"""One request line without its newline (KCP 1.3)."""
+REPLY_BYTES_MAX: Final = 1_048_576
+"""One reply line without its newline (KCP 1.3); a command's result is judged against it inside its transaction."""
+OVERSIZE_LINE_DISCARD_BYTES_MAX: Final = 16 * 2**20
+"""A longer line than a request may be is read and dropped up to here, so that its connection lives on."""
+DEPTH_MAX: Final = 64
+"""Nested containers: a parser without recursion limits is a way to end a process."""
+NODES_MAX: Final = 65_536
+"""JSON values in one text: bounds the memory that a request of the permitted size can be unpacked into."""
+LIST_ITEMS_MAX: Final = 256
+"""Items of a list anywhere in a request or in a command's result (KCP 1.3)."""
+SAFE_INTEGER_MAX: Final = 2**53 - 1
+"""The largest integer that every JSON reader keeps exactly (RFC 7493)."""
+
+# --- what one value may be ------------------------------------------------------------------------------------
+IDENTIFIER_BYTES_MAX: Final = 128
+"""Visible ASCII, so bytes and characters agree (KCP 1.3)."""
+SELECTOR_BYTES_MAX: Final = 256
+"""Selectors of scopes (KCP 1.3)."""
+DISPLAY_NAME_SCALARS_MAX: Final = 256
+"""Names and titles, in Unicode scalar values (KCP 1.3)."""
+FREE_TEXT_SCALARS_MAX: Final = 4_096
+"""Reasons, purposes and descriptions (KCP 1.3)."""
+INLINE_TEXT_SCALARS_MAX: Final = 65_536
+"""One text part of a contribution (KCP 1.3)."""
+INLINE_PAYLOAD_BYTES_MAX: Final = 65_536
+"""The payload member of an event envelope, as raw text (KCP 1.3)."""
+CURSOR_CHARS_MAX: Final = 4_096
+"""Cursors are opaque, and short in practice (KCP 1.3)."""
+MEDIA_TYPE_CHARS_MAX: Final = 128
+"""RFC 9110 token/token (KCP 1.3)."""
+LANGUAGE_TAG_CHARS_MAX: Final = 64
+"""BCP 47 shape (KCP 1.3)."""
+EVENT_TYPE_CHARS_MAX: Final = 128
+"""Reverse-domain names with a major version (KCP 1.3)."""
+
+# --- what one read may be -------------------------------------------------------------------------------------
+PAGE_ITEMS_MAX: Final = 512
+"""A page also ends where the next item would not fit the reply; it holds one item at least (KCP 1.3)."""
+WAIT_MS_MAX: Final = 30_000
+"""Longest sleep of events_wait; a longer time-out asked for is cut to it (KCP 1.2)."""
+READ_TRANSACTION_MS_MAX: Final = 250
+"""A read transaction that runs longer is interrupted, since the write-ahead log cannot be reset under it."""
+SNAPSHOT_SECONDS_MIN: Final = 900
+"""A list's snapshot can be continued at least this long."""
+
+# --- the clerk ------------------------------------------------------------------------------------------------
+BATCH_COMMANDS_MAX: Final = 256
+"""Commands in one transaction: bounds how long the first of them waits for the last."""
+OUTBOX_DRAIN_ROWS_MAX: Final = 512
+"""Outbox rows deleted in one transaction, so that draining a backlog delays nobody."""
+AUDIT_REFUSALS_PER_MINUTE_MAX: Final = 600
+"""Refusals of one actor beyond this are one row with a count, so that nobody can fill the record with junk."""
+
+# --- leases ---------------------------------------------------------------------------------------------------
+LEASE_TERM_SECONDS_MIN: Final = 10
+"""Shorter terms lapse under an ordinary pause of a machine."""
+LEASE_TERM_SECONDS_MAX: Final = 86_400
+"""A day: an invocation's deadline may be years away, a worker's silence should not be trusted that long."""
+LEASE_TERM_SECONDS_BARE_MIN: Final = 900
+"""What a client that names no term gets at least: it does not know that it must renew."""
+LEASE_TERM_SECONDS_SDK: Final = 60
+"""What the SDK asks for; it renews at a third."""
+
+# --- the door -------------------------------------------------------------------------------------------------
+CONNECTIONS_MAX: Final = 8_192
+"""Open connections in all; bounded further by the descriptors that the process may have."""
+DESCRIPTORS_RESERVED: Final = 64
+"""Descriptors kept for the database, its readers, logs and the listeners themselves."""
+PIPELINED_REQUESTS_MAX: Final = 64
+"""Requests of one connection taken before its earlier ones are answered; more wait in the kernel's buffer."""
+REQUESTS_IN_FLIGHT_MAX: Final = 16_384
+"""Requests accepted and not yet answered, over all connections; waits do not count."""
+FIRST_REQUEST_SECONDS_MAX: Final = 30
+"""A connection that says nothing is a descriptor lost."""
+IDLE_SECONDS_MAX: Final = 3_600
+"""Between two requests of one connection; an SDK connects again without its caller noticing."""
+LINE_SECONDS_MAX: Final = 30
+"""From the first byte of a request to its newline."""
+REPLY_READ_SECONDS_MAX: Final = 30
+"""A client that does not read its reply holds memory: it is disconnected when nothing moved for so long."""
+REPLY_BACKLOG_BYTES_MAX: Final = 4 * 2**20
+"""Replies of one connection not yet taken by its client; above it no further request of it is started."""
+ACCEPT_RETRY_SECONDS: Final = 0.1
+"""Pause of accept after the process ran out of descriptors."""
+DRAIN_PASSES_MAX: Final = 4
+"""Further looks for requests before a batch is cut; measured: one pass splits the clients into two groups."""
+DRAIN_SECONDS_MAX: Final = 20
+"""From SIGTERM to the end: service managers commonly kill after 90."""
+
+# --- the store ------------------------------------------------------------------------------------------------
+WAL_GATE_BYTES: Final = 8 * 2**20
+"""Above this new read transactions wait until the clerk has reset the write-ahead log."""
+WAL_BYTES_MAX: Final = 32 * 2**20
+"""What the write-ahead log never exceeds, readers or not; asserted by the tests."""
+MARKER_SECONDS_MIN: Final = 1.0
+"""The marker beside the database is written at most this often while commands are committed."""
+IDEMPOTENCY_SECONDS_MIN: Final = 7 * 86_400
+"""Results are kept at least this long; the SDK keeps its keys as long."""
