@@ -1,8 +1,8 @@
 """Where everything is: the one function that daemon, SDK and CLI compute places with.
 
 If a client and its daemon computed a socket's path each in its own way, they would one day differ, and the
-daemon would look dead while it runs. So ``resolve`` is a function of two arguments and the environment, and of
-nothing that changes while a daemon runs: it looks neither whether a directory exists nor whether anybody
+daemon would look dead while it runs. So ``resolve`` is a function of two arguments and the environment, and
+of nothing that changes while a daemon runs: it looks neither whether a directory exists nor whether anybody
 listens in it. ``tally paths`` prints what it gives.
 
 - Data directory: the argument, else ``TALLY_DATA_DIR``, else ``$XDG_DATA_HOME/tally``, else
@@ -11,12 +11,14 @@ listens in it. ``tally paths`` prints what it gives.
   ``$XDG_RUNTIME_DIR/tally``, else ``/tmp/tally-<uid>``.
 - State directory: ``TALLY_STATE_DIR``, else ``$XDG_STATE_HOME/tally``, else ``~/.local/state/tally``.
 - A data directory other than the default has a runtime directory of its own, named by the data directory's
-  hash, so that two daemons with two stores never meet. A runtime directory given explicitly is taken as it is.
-- A runtime directory whose sockets' paths would be longer than the kernel takes is replaced by a short one in
-  /tmp, named by its hash, as gpg-agent does; ``Paths.runtime_dir_wanted`` then differs from
+  hash, so that two daemons with two stores never meet. A runtime directory given explicitly is taken as it
+  is.
+- A runtime directory whose sockets' paths would be longer than the kernel takes is replaced by a short one
+  in /tmp, named by its hash, as gpg-agent does; ``Paths.runtime_dir_wanted`` then differs from
   ``Paths.runtime_dir``, and ``Paths.note()`` says so in a sentence.
-- A relative ``TALLY_…`` variable is refused: it would name another place in each working directory. A relative
-  ``XDG_…`` variable is ignored, as the XDG Base Directory Specification demands. An empty one counts as unset.
+- A relative ``TALLY_…`` variable is refused: it would name another place in each working directory. A
+  relative ``XDG_…`` variable is ignored, as the XDG Base Directory Specification demands. An empty one
+  counts as unset.
 
 It creates, opens and checks nothing; whoever uses a directory checks its owner and mode.
 """
@@ -30,7 +32,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 SOCKET_PATH_BYTES_MAX: Final = 103
-"""``sun_path`` holds 108 bytes on Linux and 104 on macOS, the closing NUL among them: 103 work everywhere."""
+"""``sun_path`` holds 108 bytes on Linux and 104 on macOS, the closing NUL among them: 103 work
+everywhere."""
 
 CLIENT_SOCKET: Final = "tally.sock"
 WORKER_SOCKET: Final = "tally-worker.sock"
@@ -43,7 +46,8 @@ _HASH_HEX_DIGITS: Final = 16
 
 
 class PathError(ValueError):
-    """A place cannot be computed from what was given; the text says from what, and which variable to set."""
+    """A place cannot be computed from what was given; the text says from what, and which variable to
+    set."""
 
 
 class Paths(NamedTuple):
@@ -70,7 +74,8 @@ class Paths(NamedTuple):
         return os.path.join(self.state_dir, f"{store_id}.json")
 
     def note(self) -> str | None:
-        """A sentence for people, where the sockets are not in the directory that was asked for; else None."""
+        """A sentence for people, where the sockets are not in the directory that was asked for; else
+        None."""
         if self.runtime_dir == self.runtime_dir_wanted:
             return None
         return (
@@ -104,7 +109,8 @@ def resolve(
 
 
 def check_socket_path(path: str) -> None:
-    """Raise :class:`PathError` where a socket's ``path`` is too long: to be asked before bind or connect."""
+    """Raise :class:`PathError` where a socket's ``path`` is too long: to be asked before bind or
+    connect."""
     if _bytes(path) > SOCKET_PATH_BYTES_MAX:
         raise PathError(f"{_too_long(path)}. Set TALLY_RUNTIME_DIR to a shorter directory.")
 
@@ -195,6 +201,6 @@ def _bytes(path: str) -> int:
 
 def _too_long(path: str) -> str:
     return (
-        f"the socket path {path} has {_bytes(path)} bytes, and {SOCKET_PATH_BYTES_MAX} is what a Unix socket's"
-        " address can hold on every system"
+        f"the socket path {path} has {_bytes(path)} bytes, and {SOCKET_PATH_BYTES_MAX} is what the"
+        " address of a Unix socket can hold on every system"
     )
