@@ -21,6 +21,8 @@ LIST_ITEMS_MAX: Final = 256
 """Items of a list anywhere in a request or in a command's result (KCP 1.3)."""
 SAFE_INTEGER_MAX: Final = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly (RFC 7493)."""
+CANONICAL_DEPTH_MAX: Final = 128
+"""Nested containers of a value that is digested: a request's depth and what wraps it; a cycle ends here."""
 
 # --- what one value may be ------------------------------------------------------------------------------------
 IDENTIFIER_BYTES_MAX: Final = 128
@@ -43,6 +45,14 @@ LANGUAGE_TAG_CHARS_MAX: Final = 64
 """BCP 47 shape (KCP 1.3)."""
 EVENT_TYPE_CHARS_MAX: Final = 128
 """Reverse-domain names with a major version (KCP 1.3)."""
+RETRY_AFTER_SECONDS_MAX: Final = 86_400
+"""What a rate-limited client may be told to wait (KCP 1.6)."""
+PROBLEM_TITLE_SCALARS_MAX: Final = 4_096
+"""The title of a problem (KCP 1.6)."""
+PROBLEM_DETAIL_SCALARS_MAX: Final = 65_536
+"""The detail of a problem (KCP 1.6); ours are a sentence or two."""
+PROBLEM_INSTANCE_CHARS_MAX: Final = 2_048
+"""The instance of a problem, a URI reference (KCP 1.6)."""
 
 # --- what one read may be -------------------------------------------------------------------------------------
 PAGE_ITEMS_MAX: Final = 512
