@@ -1,0 +1,16 @@
+"""How an unexpected exception is logged: by type and place, without its message, which may carry a client's
+content."""
+
+from __future__ import annotations
+
+import traceback
+
+PLACES_MAX = 4
+"""Innermost calls named: enough to find the defect, and still one line."""
+
+
+def describe(error: BaseException) -> str:
+    """``KeyError at clerk.py:120 run < driver.py:40 main``: the innermost call first."""
+    calls = reversed(traceback.extract_tb(error.__traceback__)[-PLACES_MAX:])
+    places = [f"{call.filename.rpartition('/')[2]}:{call.lineno} {call.name}" for call in calls]
+    return f"{type(error).__name__} at {' < '.join(places) or 'an unknown place'}"

@@ -1,0 +1,106 @@
+"""Lines out of bytes, without a socket: the same rules for one segment with many lines and one line in many
+segments.
+
+Rules: a line ends at ``\\n``, which is not part of it. A last line that the end of the stream ends is a
+line; nothing after the last ``\\n`` is no line. An empty line is a line like any other (it is no JSON, and
+is answered as that). A line longer than ``line_bytes_max`` is one ``OVERSIZE`` as soon as that is known,
+and its rest is dropped up to its ``\\n``; where it does not come within ``discard_bytes_max`` bytes of the
+line, the reader is ``too_long`` and takes nothing more.
+
+Promises: no byte is looked at twice, so a line costs the same in one piece and in a quarter of a million;
+what is held is at most one line of ``line_bytes_max``. Does not: read JSON, decode UTF-8, strip ``\\r``
+(JSON's white space).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+
+class Oversize(Enum):
+    """Stands in the place of a line that was too long to be kept."""
+
+    OVERSIZE = "oversize"
+
+
+OVERSIZE: Final = Oversize.OVERSIZE
+
+Framed = bytes | Oversize
+
+
+class LineReader:
+    """Bytes in, lines out, in their order."""
+
+    __slots__ = ("_discard_bytes_max", "_dropped", "_line_bytes_max", "_partial", "too_long")
+
+    def __init__(self, line_bytes_max: int, discard_bytes_max: int) -> None:
+        self._line_bytes_max = line_bytes_max
+        self._discard_bytes_max = discard_bytes_max
+        self._partial: bytearray | None = None
+        self._dropped = 0
+        """Length so far of the oversize line being dropped; 0 when none is."""
+        self.too_long = False
+        """An oversize line did not end within what is dropped: the stream cannot be followed any further."""
+
+    @property
+    def within_line(self) -> bool:
+        """Bytes of a line have come, its newline has not."""
+        return self._partial is not None or self._dropped > 0
+
+    def feed(self, data: bytes) -> list[Framed]:
+        """Take what a read brought (any length); return the lines that it completed."""
+        if self._partial is None and not self._dropped and data.find(b"\n") == len(data) - 1 and data:
+            if len(data) - 1 <= self._line_bytes_max:
+                return [data[:-1]]
+            return [OVERSIZE]
+        if self.too_long:
+            return []
+        pieces = data.split(b"\n")
+        rest = pieces.pop()
+        lines: list[Framed] = []
+        for piece in pieces:
+            self._end_line(piece, lines)
+            if self.too_long:
+                return lines
+        if rest:
+            self._go_on(rest, lines)
+        return lines
+
+    def eof(self) -> list[Framed]:
+        """The stream has ended: what stands without a newline is the last line."""
+        lines: list[Framed] = []
+        if self._partial is not None:
+            self._end_line(b"", lines)
+        self._dropped = 0
+        return lines
+
+    def _end_line(self, piece: bytes, lines: list[Framed]) -> None:
+        """A newline follows ``piece``."""
+        if self._dropped:
+            self.too_long = self._dropped + len(piece) > self._discard_bytes_max
+            self._dropped = 0
+            return
+        partial = self._partial
+        if partial is None:
+            lines.append(piece if len(piece) <= self._line_bytes_max else OVERSIZE)
+        elif len(partial) + len(piece) <= self._line_bytes_max:
+            partial += piece
+            lines.append(bytes(partial))
+        else:
+            lines.append(OVERSIZE)
+        self._partial = None
+
+    def _go_on(self, piece: bytes, lines: list[Framed]) -> None:
+        """No newline follows ``piece`` (not empty) yet."""
+        if self._dropped:
+            self._dropped += len(piece)
+        elif self._partial is not None and len(self._partial) + len(piece) <= self._line_bytes_max:
+            self._partial += piece
+        elif self._partial is None and len(piece) <= self._line_bytes_max:
+            self._partial = bytearray(piece)
+        else:
+            self._dropped = len(piece) + (len(self._partial) if self._partial is not None else 0)
+            self._partial = None
+            lines.append(OVERSIZE)
+        self.too_long = self._dropped > self._discard_bytes_max
