@@ -1,8 +1,9 @@
 """What goes wrong, as a closed vocabulary: RFC 9457 problems of KCP 1.6, and the exception that carries one.
 
 The kinds are closed and each has one status. Three kinds carry a recovery member that tells the client how to
-go on; `decode_problem` requires it as strictly as the constructors give it. A detail says what was wrong, where,
-and what to do next; none suggests anything that destroys data, and none repeats content, only identifiers.
+go on; `decode_problem` requires it as strictly as the constructors give it. A detail says what was wrong,
+where, and what to do next; none suggests anything that destroys data, and none repeats content, only
+identifiers.
 """
 
 from collections.abc import Mapping
@@ -265,7 +266,7 @@ def forbidden_surface(detail: str) -> Refusal:
 def stale_revision(
     current_revision: int, detail: str, head: Mapping[str, JsonValue] | None = None
 ) -> Refusal:
-    """The object has moved; `head` ({digest, branch_sequence}) is the branch head, where one was compared."""
+    """The object has moved; `head` ({digest, branch_sequence}) is the branch head, if one was compared."""
     ext: dict[str, JsonValue] = {RECOVERY[Kind.STALE_REVISION][0]: {"current_revision": current_revision}}
     if head is not None:
         ext[EXT_HEAD] = dict(head)
@@ -278,7 +279,7 @@ def stale_lease(detail: str) -> Refusal:
 
 
 def idempotency_mismatch(first_at: str, first_request_id: str) -> Refusal:
-    """The key was used at `first_at` (a timestamp) by the request `first_request_id`, for something else."""
+    """The key was used at `first_at` (a timestamp) by the request `first_request_id`, otherwise."""
     return _refusal(
         Kind.IDEMPOTENCY_MISMATCH,
         f"This idempotency key was first used at {first_at} by the request {shown(first_request_id)}, which "

@@ -6,8 +6,8 @@ calendar (month lengths, leap years, second 60) is in the pattern of `Timestamp`
 checked.
 
 `convert` raises `Misshapen`, which names the place as a JSON path and says what is allowed there; it repeats
-no value, only member names, cut and made printable. What it does not do: strict JSON (`ijson`), and rules that
-need more than the value itself (the operations).
+no value, only member names, cut and made printable. What it does not do: strict JSON (`ijson`), and rules
+that need more than the value itself (the operations).
 """
 
 import re

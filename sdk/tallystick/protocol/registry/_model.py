@@ -1,0 +1,144 @@
+"""What an operation is, as data: one row of the registry, and the words it is described in."""
+
+from enum import StrEnum
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from tallystick.protocol.arguments import Args, DualArgs
+from tallystick.protocol.problems import Kind as ProblemKind
+from tallystick.protocol.records import Record
+
+
+class Socket(StrEnum):
+    """Which of the two sockets (KCP 1.1)."""
+
+    CLIENT = "client"
+    WORKER = "worker"
+
+
+class Kind(StrEnum):
+    """How an operation runs."""
+
+    READ = "read"
+    """On a read connection; leaves nothing behind."""
+    WRITE = "write"
+    """One transaction of the clerk, under an idempotency key."""
+    FENCED_READ = "fenced_read"
+    """A worker's read in the clerk's order, so that it sees what its attempt wrote."""
+    WAIT = "wait"
+    """A read that may sleep until something is committed."""
+    CONTROL = "control"
+    """Changes the daemon and not the store."""
+
+
+class Placement(StrEnum):
+    """Whether a member of the envelope must, must not or may be there."""
+
+    REQUIRED = "required"
+    FORBIDDEN = "forbidden"
+    OPTIONAL = "optional"
+
+
+class Mode(StrEnum):
+    """Under which authority an operation is admitted."""
+
+    PUBLIC = "public"
+    READ_REALM = "read_realm"
+    WRITE_REALM = "write_realm"
+    READ_PROJECT = "read_project"
+    WRITE_PROJECT = "write_project"
+    READ_SPACE = "read_space"
+    WRITE_SPACE = "write_space"
+    OPERATOR = "operator"
+    WORKER_CLAIM = "worker_claim"
+    WORKER_FENCED = "worker_fenced"
+    OWNER = "owner"
+
+
+class RowEffect(Struct, frozen=True):
+    """Rows of one table that one execution of an operation touches.
+
+    `count` is how many, exactly; none where it depends on the request. `columns` are what an update changes.
+    """
+
+    table: str
+    action: Literal["insert", "update", "delete"]
+    count: int | None = 1
+    columns: tuple[str, ...] = ()
+
+
+Surface: TypeAlias = Literal["external_client", "operator", "worker"]
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One operation on one socket.
+
+    `content` names the arguments that hold content, which can be erased; all others are identifiers and
+    labels, which cannot. `problems` are the kinds that it can be answered with, `events` the types that one
+    execution writes, in order. `extensions` are the ``dev.tallystick.`` members of ext that it knows, with
+    their shapes.
+    """
+
+    name: str
+    bundle: str
+    surface: Surface
+    socket: Socket
+    kind: Kind
+    mode: Mode
+    realm: Placement
+    project: Placement
+    arguments: type[Args]
+    result: type[Record]
+    content: tuple[str, ...] = ()
+    problems: tuple[ProblemKind, ...]
+    events: tuple[str, ...] = ()
+    rows: tuple[RowEffect, ...] = ()
+    extensions: dict[str, type[Args]] = {}
+    summary: str
+
+    @property
+    def meta(self) -> Placement:
+        """A write has a request id and an idempotency key; nothing else has (KCP 1.4)."""
+        return Placement.REQUIRED if self.kind is Kind.WRITE else Placement.FORBIDDEN
+
+    @property
+    def binding(self) -> Placement:
+        """Whether `attempt_id` and `fence_epoch` may stand in the arguments of an operation of both sockets.
+
+        Where the arguments' own shape settles it (always there, or never) it is `OPTIONAL`: nothing to add.
+        """
+        if not issubclass(self.arguments, DualArgs):
+            return Placement.OPTIONAL
+        return Placement.REQUIRED if self.socket is Socket.WORKER else Placement.FORBIDDEN
+
+
+# --- problems that many operations share ------------------------------------------------------------------
+ALWAYS: Final = (
+    ProblemKind.INVALID,
+    ProblemKind.UNSUPPORTED_VERSION,
+    ProblemKind.RATE_LIMITED,
+    ProblemKind.UNAVAILABLE,
+    ProblemKind.INTERNAL,
+)
+"""What any request can be answered with, whatever it asks."""
+READS: Final = (*ALWAYS, ProblemKind.NOT_FOUND)
+"""A read inside the realm: what it names may not exist, or not for this actor."""
+LISTS: Final = (*READS, ProblemKind.SNAPSHOT_EXPIRED, ProblemKind.CURSOR_EXPIRED)
+"""A paged list: its snapshot or its continuation may be of an earlier epoch, or no longer kept."""
+WRITES: Final = (
+    *READS,
+    ProblemKind.IDEMPOTENCY_MISMATCH,
+    ProblemKind.IDEMPOTENCY_RESULT_EXPIRED,
+)
+"""A command under an idempotency key."""
+COMPARING_WRITES: Final = (*WRITES, ProblemKind.STALE_REVISION)
+"""A command that compares a revision, a head or a state."""
+FENCED: Final = (ProblemKind.STALE_LEASE, ProblemKind.DEADLINE_EXCEEDED)
+"""What a worker's attempt can run into besides."""
+
+CORE: Final = "core_v1"
+SHARED_SPACE: Final = "shared_space_v1"
+DEVELOPER_ASSISTANT: Final = "developer_assistant_v1"
+TALLYSTICK_CORE: Final = "tallystick_core_v1"
+TALLYSTICK_WORKER: Final = "tallystick_worker_v1"
