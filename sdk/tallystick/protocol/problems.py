@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from . import limits
-from .shapes import Cursor, DigestHex, ExtKey, JsonValue, Misshapen, SafeInt, convert, member_fault, shown
+from .shapes import AnyJson, Cursor, DigestHex, ExtKey, Misshapen, SafeInt, convert, member_fault, shown
 
 
 class Kind(StrEnum):
@@ -94,7 +94,7 @@ TYPE_PREFIX: Final = "urn:kovee:error:"
 
 _KINDS: Final[dict[str, Kind]] = {TYPE_PREFIX + kind: kind for kind in Kind}
 
-Ext: TypeAlias = dict[ExtKey, JsonValue]
+Ext: TypeAlias = dict[ExtKey, AnyJson]
 
 
 class StaleRevisionRecovery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -202,7 +202,7 @@ class Refusal(Exception):
         return self.problem.kind
 
 
-def _refusal(kind: Kind, detail: str, ext: Mapping[str, JsonValue] | None = None) -> Refusal:
+def _refusal(kind: Kind, detail: str, ext: Mapping[str, object] | None = None) -> Refusal:
     return Refusal(
         Problem(
             type=TYPE_PREFIX + kind,
@@ -215,7 +215,7 @@ def _refusal(kind: Kind, detail: str, ext: Mapping[str, JsonValue] | None = None
 
 
 # --- one constructor a kind -------------------------------------------------------------------------------
-def invalid(detail: str, ext: Mapping[str, JsonValue] | None = None) -> Refusal:
+def invalid(detail: str, ext: Mapping[str, object] | None = None) -> Refusal:
     """A shape or a value that is not allowed; `detail` says where, and what is allowed there."""
     return _refusal(Kind.INVALID, detail, ext)
 
@@ -263,11 +263,9 @@ def forbidden_surface(detail: str) -> Refusal:
     return _refusal(Kind.FORBIDDEN_SURFACE, detail)
 
 
-def stale_revision(
-    current_revision: int, detail: str, head: Mapping[str, JsonValue] | None = None
-) -> Refusal:
-    """The object has moved; `head` ({digest, branch_sequence}) is the branch head, if one was compared."""
-    ext: dict[str, JsonValue] = {RECOVERY[Kind.STALE_REVISION][0]: {"current_revision": current_revision}}
+def stale_revision(current_revision: int, detail: str, head: Mapping[str, object] | None = None) -> Refusal:
+    """The object has moved; `head` ({digest, branch_sequence}) is the head, if one was compared."""
+    ext: dict[str, object] = {RECOVERY[Kind.STALE_REVISION][0]: {"current_revision": current_revision}}
     if head is not None:
         ext[EXT_HEAD] = dict(head)
     return _refusal(Kind.STALE_REVISION, detail, ext)
@@ -279,11 +277,11 @@ def stale_lease(detail: str) -> Refusal:
 
 
 def idempotency_mismatch(first_at: str, first_request_id: str) -> Refusal:
-    """The key was used at `first_at` (a timestamp) by the request `first_request_id`, otherwise."""
+    """The key was used for something else, at the time `first_at` by the request `first_request_id`."""
     return _refusal(
         Kind.IDEMPOTENCY_MISMATCH,
-        f"This idempotency key was first used at {first_at} by the request {shown(first_request_id)}, which "
-        "said something else. For a new intent make a new key; to have the first result again, send the first "
+        f"This idempotency key was first used at {first_at} by the request {shown(first_request_id)}, for "
+        "something else. For a new intent make a new key; to have the first result again, send the first "
         "request unchanged.",
     )
 
@@ -292,8 +290,8 @@ def idempotency_result_expired() -> Refusal:
     """The command ran, and its stored result is past its retention."""
     return _refusal(
         Kind.IDEMPOTENCY_RESULT_EXPIRED,
-        "The command under this idempotency key was executed, and its stored result is past its retention; it "
-        "will not be executed again. Read the object to see where it stands.",
+        "The command under this idempotency key was executed, and its stored result is past its retention. "
+        "It will not be executed again. Read the object to see where it stands.",
     )
 
 
@@ -317,7 +315,7 @@ def cycle(detail: str) -> Refusal:
     return _refusal(Kind.CYCLE, detail)
 
 
-def cursor_expired(oldest_cursor: str, snapshot_boundary: str, epoch: Mapping[str, JsonValue]) -> Refusal:
+def cursor_expired(oldest_cursor: str, snapshot_boundary: str, epoch: Mapping[str, object]) -> Refusal:
     """The cursor is of an earlier epoch or past the head; `epoch` says which one reigns now."""
     return _refusal(
         Kind.CURSOR_EXPIRED,
@@ -357,10 +355,10 @@ def ambiguous(detail: str) -> Refusal:
 def unavailable(
     detail: str,
     outcome: Literal["unknown", "not_applied"] | None = None,
-    ext: Mapping[str, JsonValue] | None = None,
+    ext: Mapping[str, object] | None = None,
 ) -> Refusal:
     """Not now. `outcome` says whether the command may have been applied, where that can be said."""
-    whole: dict[str, JsonValue] = dict(ext or {})
+    whole: dict[str, object] = dict(ext or {})
     if outcome is not None:
         whole[EXT_OUTCOME] = {"state": outcome}
     return _refusal(Kind.UNAVAILABLE, detail, whole)

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from . import limits
 from .problems import Ext
 from .shapes import (
+    AnyJson,
     CheckStatus,
     ContributionKind,
     Cursor,
@@ -24,7 +25,6 @@ from .shapes import (
     Identifier,
     InlineText,
     InvocationState,
-    JsonValue,
     LanguageTag,
     MediaType,
     MentionTarget,
@@ -223,7 +223,7 @@ class ContributionPart(Record, frozen=True, kw_only=True):
     text: InlineText | UnsetType = UNSET
     language: LanguageTag | UnsetType = UNSET
     schema_ref: Identifier | UnsetType = UNSET
-    value: JsonValue = UNSET
+    value: AnyJson = UNSET
     artifact_ref: Identifier | UnsetType = UNSET
     title: DisplayName | UnsetType = UNSET
     object_ref: Identifier | UnsetType = UNSET
@@ -353,7 +353,7 @@ class Frontier(Record, frozen=True, kw_only=True):
     branch_sequence: SafeInt
     branch_head_digest: DigestHex
     project_event_cursor: Cursor
-    external_source_cursors: tuple[dict[str, JsonValue], ...]
+    external_source_cursors: tuple[dict[str, AnyJson], ...]
     created_at: Timestamp
     digest: DigestHex
 
@@ -494,7 +494,7 @@ class InvocationClaim(Record, frozen=True, kw_only=True):
 class StepReply(Record, frozen=True, kw_only=True):
     """What a step of an invocation was answered, as its reply has it."""
 
-    result: JsonValue
+    result: AnyJson
     revision: SafeInt | UnsetType = UNSET
     event_cursor: Cursor | UnsetType = UNSET
 
@@ -542,7 +542,7 @@ class Event(Record, frozen=True, kw_only=True):
     occurred_at: Timestamp
     classification_ref: Identifier
     payload_digest: DigestHex
-    payload: JsonValue = UNSET
+    payload: AnyJson = UNSET
     payload_ref: Identifier | UnsetType = UNSET
     ext: Ext | UnsetType = UNSET
 
@@ -575,7 +575,7 @@ class EventPayload(Record, frozen=True, kw_only=True):
     event_id: Identifier
     schema_ref: Identifier
     payload_digest: DigestHex
-    payload: JsonValue
+    payload: AnyJson
 
 
 # --- pages ------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from msgspec import Meta, inspect
 
 from . import limits
 
-JsonValue: TypeAlias = Any
-"""Any JSON value. ``Any`` since msgspec knows no recursive alias; what is in it is judged by `ijson`."""
+AnyJson: TypeAlias = Any
+"""Any JSON value, as a member of a struct: msgspec knows no recursive alias, and `ijson` has judged it."""
 
 _PATTERN_WORDS: Final[dict[str, str]] = {}
 

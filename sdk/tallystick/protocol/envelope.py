@@ -1,0 +1,231 @@
+"""Requests: from a line of bytes to a typed request, or to the problem that refuses it (KCP 1.3, 1.4).
+
+`decode_request` is all that a door needs to know about a line. It checks in the protocol's order, so that two
+implementations refuse the same line for the same reason: size, strict JSON, the envelope's shape, the
+version, the operation on that socket, the placement of meta, realm and project, the arguments' shape, the
+attempt binding, ext. Every refusal's detail names the place as a JSON path and says what is allowed there.
+
+Replies live in `replies` and can be had here too. What this does not do: know whether a realm or an object
+exists or who may see it, or digest a request (`digests` does, from `Request.raw`).
+"""
+
+from typing import Final, TypeVar
+
+from msgspec import UNSET, Struct, UnsetType
+
+from . import ijson
+from .arguments import APPEND_EXTENSION, Args, DualArgs, HeadArgs
+from .problems import (
+    Ext,
+    forbidden_surface,
+    invalid,
+    misshapen,
+    unknown_op,
+    unsupported_version,
+)
+from .registry import BY_SOCKET, Operation, Placement, Socket
+from .replies import Reply, decode_reply, encode_ok, encode_problem
+from .shapes import (
+    AnyJson,
+    Identifier,
+    Misshapen,
+    ProtocolVersion,
+    SafeInt,
+    Traceparent,
+    convert,
+    shown,
+)
+
+__all__ = [
+    "OWN_NAMESPACE",
+    "PROTOCOL_VERSION",
+    "Envelope",
+    "Meta",
+    "Reply",
+    "Request",
+    "check_placement",
+    "decode_arguments",
+    "decode_envelope",
+    "decode_extensions",
+    "decode_reply",
+    "decode_request",
+    "encode_ok",
+    "encode_problem",
+    "find_operation",
+]
+
+T = TypeVar("T")
+
+PROTOCOL_VERSION: Final = "0.1"
+OWN_NAMESPACE: Final = "dev.tallystick"
+"""Members of ext under this name are ours: one that the operation does not know is refused, never ignored."""
+
+
+# --- requests ---------------------------------------------------------------------------------------------
+class Meta(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a write says about itself: the key names the intent, the request id and the rest are telemetry."""
+
+    request_id: Identifier
+    idempotency_key: Identifier
+    expected_revision: SafeInt | UnsetType = UNSET
+    causation_event_ref: Identifier | UnsetType = UNSET
+    traceparent: Traceparent | UnsetType = UNSET
+
+
+class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A request before its operation is known: closed, each member of its type."""
+
+    version: ProtocolVersion
+    op: str
+    meta: Meta | UnsetType = UNSET
+    realm_id: Identifier | UnsetType = UNSET
+    project_id: Identifier | UnsetType = UNSET
+    args: dict[str, AnyJson]
+    ext: Ext | UnsetType = UNSET
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """A request whose shape is right for its operation on its socket.
+
+    `meta`, `realm_id` and `project_id` are none where they are absent. `ext` is as it was sent, `extensions`
+    its members of ours, typed. `raw` is the whole parsed envelope, from which the request is digested.
+    """
+
+    operation: Operation
+    meta: Meta | None
+    realm_id: str | None
+    project_id: str | None
+    args: Args
+    ext: dict[str, AnyJson]
+    extensions: dict[str, Args]
+    raw: dict[str, AnyJson]
+
+    def extension(self, name: str) -> Args | None:
+        """The typed member `name` of ext, if the request carries it."""
+        return self.extensions.get(name)
+
+
+def decode_request(line: bytes, socket: Socket) -> Request:
+    """The request in `line` (without its newline), as it came on `socket`. Raises `Refusal`, nothing else."""
+    try:
+        raw = ijson.parse(line, ijson.Cap.REQUEST)
+    except ijson.NotStrict as fault:
+        raise invalid(fault.detail) from None
+    try:
+        envelope = decode_envelope(raw)
+        operation = find_operation(envelope, socket)
+        check_placement(envelope, operation)
+        args = decode_arguments(envelope, operation)
+        extensions = decode_extensions(envelope, operation, args)
+    except Misshapen as fault:
+        raise misshapen(fault) from None
+    assert isinstance(raw, dict), "an envelope is an object"
+    return Request(
+        operation=operation,
+        meta=_or_none(envelope.meta),
+        realm_id=_or_none(envelope.realm_id),
+        project_id=_or_none(envelope.project_id),
+        args=args,
+        ext=_or_none(envelope.ext) or {},
+        extensions=extensions,
+        raw=raw,
+    )
+
+
+def decode_envelope(value: object) -> Envelope:
+    """`value`, parsed JSON, as an envelope. Raises `Misshapen`."""
+    return convert(value, Envelope)
+
+
+def find_operation(envelope: Envelope, socket: Socket) -> Operation:
+    """The operation that `envelope` asks for on `socket`. Raises `Refusal`: another version, no such one."""
+    if envelope.version != PROTOCOL_VERSION:
+        raise unsupported_version(
+            f"$.version: this daemon speaks {PROTOCOL_VERSION}, the request {shown(envelope.version)}. "
+            f"Send version {PROTOCOL_VERSION}; hello settles it beforehand."
+        )
+    operation = BY_SOCKET.get((socket, envelope.op))
+    if operation is None:
+        raise unknown_op(envelope.op, socket)
+    return operation
+
+
+def check_placement(envelope: Envelope, operation: Operation) -> None:
+    """Whether meta, realm and project are there as the operation has it. Raises `Misshapen`."""
+    for member, present, placement in (
+        ("meta", envelope.meta is not UNSET, operation.meta),
+        ("realm_id", envelope.realm_id is not UNSET, operation.realm),
+        ("project_id", envelope.project_id is not UNSET, operation.project),
+    ):
+        if present and placement is Placement.FORBIDDEN:
+            raise Misshapen(f"$.{member}", f"{operation.name} takes no {member}; leave the member out")
+        if not present and placement is Placement.REQUIRED:
+            raise Misshapen("$", f"{operation.name} needs the member {member}")
+
+
+def decode_arguments(envelope: Envelope, operation: Operation) -> Args:
+    """The typed arguments. Raises `Misshapen`, and `Refusal` where the binding does not fit the socket."""
+    args = convert(envelope.args, operation.arguments, "$.args")
+    if isinstance(args, HeadArgs) and args.expected_head_digest is UNSET and not _at_head(envelope):
+        raise Misshapen(
+            "$.args",
+            "the member expected_head_digest is missing; it must be 64 lowercase hexadecimal digits, or in "
+            f'its place the request must carry the ext member {APPEND_EXTENSION}: {{"at_head": true}}',
+        )
+    if isinstance(args, DualArgs):
+        _check_binding(args, operation)
+    return args
+
+
+def _at_head(envelope: Envelope) -> bool:
+    return envelope.ext is not UNSET and APPEND_EXTENSION in envelope.ext
+
+
+def _check_binding(args: DualArgs, operation: Operation) -> None:
+    present = [
+        name
+        for name, value in (("attempt_id", args.attempt_id), ("fence_epoch", args.fence_epoch))
+        if value is not UNSET
+    ]
+    if operation.binding is Placement.FORBIDDEN and present:
+        raise forbidden_surface(
+            f"$.args.{present[0]}: an attempt speaks on the worker socket only. Leave attempt_id and "
+            "fence_epoch out, or send the request there."
+        )
+    if operation.binding is Placement.REQUIRED and len(present) < 2:
+        raise forbidden_surface(
+            "$.args: on the worker socket the arguments name the attempt that speaks. Add attempt_id and "
+            "fence_epoch as the claim's result has them, or send the request on the client socket."
+        )
+
+
+def decode_extensions(envelope: Envelope, operation: Operation, args: Args) -> dict[str, Args]:
+    """The ext members under our name, typed; members of others are left alone. Raises `Misshapen`."""
+    if envelope.ext is UNSET:
+        return {}
+    extensions: dict[str, Args] = {}
+    for name, value in envelope.ext.items():
+        if name != OWN_NAMESPACE and not name.startswith(OWN_NAMESPACE + "."):
+            continue
+        shape = operation.extensions.get(name)
+        if shape is None:
+            known = ", ".join(operation.extensions) or "none"
+            raise Misshapen(
+                "$.ext",
+                f"{operation.name} knows no member {shown(name)}; under {OWN_NAMESPACE} it knows {known}",
+            )
+        extensions[name] = convert(value, shape, f"$.ext['{name}']")
+    if (
+        APPEND_EXTENSION in extensions
+        and isinstance(args, HeadArgs)
+        and args.expected_head_digest is not UNSET
+    ):
+        raise Misshapen(
+            "$.args.expected_head_digest",
+            f"it compares the head, and the ext member {APPEND_EXTENSION} takes any; leave one of them out",
+        )
+    return extensions
+
+
+def _or_none(member: T | UnsetType) -> T | None:
+    return None if member is UNSET else member
