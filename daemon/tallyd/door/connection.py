@@ -38,14 +38,9 @@ from typing import Generic
 from tallyd.door.defects import describe
 from tallyd.door.framing import OVERSIZE, Framed, LineReader
 from tallyd.door.interface import Channel, Dispatcher, DoorLimits, P, Peer
+from tallystick.protocol import limits
 
 logger = logging.getLogger("tallyd.door")
-
-STARTS_PER_TURN_MAX = 64
-"""Requests that one connection may start before the others have their turn."""
-CAPACITY_RETRY_SECONDS = 1
-"""When to come again, said where a cap is reached: caps are reached by bursts, and a burst is over in a
-second."""
 
 
 class Load:
@@ -161,9 +156,7 @@ class ConnectionBase:
 
     __slots__ = ("_load", "_touch", "channel", "peer", "touched")
 
-    def __init__(
-        self, channel: Channel, peer: Peer, load: Load, touch: Callable[[ConnectionBase], None]
-    ) -> None:
+    def __init__(self, channel: Channel, peer: Peer, load: Load, touch: Callable[[], None]) -> None:
         self.channel = channel
         self.peer = peer
         self._load = load
@@ -176,18 +169,18 @@ class ConnectionBase:
         self._load.leave(exchange.waits)
         if not self.touched:
             self.touched = True
-            self._touch(self)
+            self._touch()
 
 
 class Connection(ConnectionBase, Generic[P]):
     """See the module. ``now`` is in seconds of the loop's clock everywhere."""
 
     __slots__ = (
+        "_caps",
         "_dispatcher",
         "_head",
         "_held",
         "_in_flight",
-        "_limits",
         "_line_since",
         "_lines",
         "_lines_bytes",
@@ -206,17 +199,17 @@ class Connection(ConnectionBase, Generic[P]):
     def __init__(
         self,
         dispatcher: Dispatcher[P],
-        limits: DoorLimits,
+        caps: DoorLimits,
         load: Load,
         channel: Channel,
         peer: Peer,
-        touch: Callable[[ConnectionBase], None],
+        touch: Callable[[], None],
         now: float,
     ) -> None:
         super().__init__(channel, peer, load, touch)
         self._dispatcher = dispatcher
-        self._limits = limits
-        self._reader = LineReader(limits.request_bytes_max, limits.oversize_line_discard_bytes_max)
+        self._caps = caps
+        self._reader = LineReader(caps.request_bytes_max, caps.oversize_line_discard_bytes_max)
         self._lines: deque[Framed] = deque()
         self._lines_bytes = 0
         self._held: P | None = None
@@ -276,7 +269,7 @@ class Connection(ConnectionBase, Generic[P]):
             while in_flight and in_flight[0].answer is not None:
                 self._put_out(in_flight.popleft())
             if self._may_start():
-                if starts == STARTS_PER_TURN_MAX:
+                if starts == limits.REQUESTS_A_TURN_MAX:
                     return True
                 starts += 1
                 self._start_next()
@@ -289,12 +282,12 @@ class Connection(ConnectionBase, Generic[P]):
         if in_flight and (
             self._held is not None
             or not in_flight[-1].concurrent
-            or len(in_flight) >= self._limits.pipelined_requests_max
+            or len(in_flight) >= self._caps.pipelined_requests_max
         ):
             return False
         if not self._lines and self._held is None:
             return False
-        return self.output_bytes < self._limits.reply_backlog_bytes_max
+        return self.output_bytes < self._caps.reply_backlog_bytes_max
 
     def _start_next(self) -> None:
         """Start the held request; or parse the next line, and start it or hold it."""
@@ -319,8 +312,8 @@ class Connection(ConnectionBase, Generic[P]):
 
     def _start(self, parsed: P) -> None:
         waits = parsed.waits
-        if not waits and self._load.in_flight >= self._limits.requests_in_flight_max:
-            self._answered_by_door().answer = self._dispatcher.refuse_capacity(CAPACITY_RETRY_SECONDS)
+        if not waits and self._load.in_flight >= self._caps.requests_in_flight_max:
+            self._answered_by_door().answer = self._dispatcher.refuse_capacity(limits.CAPACITY_RETRY_SECONDS)
             return
         exchange = Exchange(self, parsed.concurrent, waits)
         self._in_flight.append(exchange)
@@ -407,13 +400,13 @@ class Connection(ConnectionBase, Generic[P]):
 
     def wants_read(self, now: float) -> bool:
         """Should the socket be read? While it is not, a line that began does not grow late."""
-        limits = self._limits
+        caps = self._caps
         unanswered = len(self._in_flight) + len(self._lines) + (self._held is not None)
         wants = (
             not self.read_closed
-            and unanswered < limits.pipelined_requests_max
-            and self._lines_bytes < limits.pipelined_bytes_max
-            and self.output_bytes < limits.reply_backlog_bytes_max
+            and unanswered < caps.pipelined_requests_max
+            and self._lines_bytes < caps.pipelined_bytes_max
+            and self.output_bytes < caps.reply_backlog_bytes_max
         )
         if wants and not self._reading and self._line_since is not None:
             self._line_since = now
@@ -423,23 +416,23 @@ class Connection(ConnectionBase, Generic[P]):
     def deadline(self) -> float:
         """When ``expire`` is to be called unless something happens before; infinity while the client owes
         nothing."""
-        limits = self._limits
+        caps = self._caps
         if self.output_bytes:
-            deadline = self._sent_at + limits.reply_read_seconds_max
+            deadline = self._sent_at + caps.reply_read_seconds_max
         elif self.busy:
             deadline = math.inf
         elif self._spoke:
-            deadline = self._quiet_since + limits.idle_seconds_max
+            deadline = self._quiet_since + caps.idle_seconds_max
         else:
-            deadline = self._opened + limits.first_request_seconds_max
+            deadline = self._opened + caps.first_request_seconds_max
         if self._line_since is not None and self._reading:
-            deadline = min(deadline, self._line_since + limits.line_seconds_max)
+            deadline = min(deadline, self._line_since + caps.line_seconds_max)
         return deadline
 
     def expire(self, now: float) -> bool:
         """The deadline has come. True: end the connection. False: only the line that had begun is too late;
         what was taken before it is still answered."""
-        unread = self.output_bytes and self._sent_at + self._limits.reply_read_seconds_max <= now
+        unread = self.output_bytes and self._sent_at + self._caps.reply_read_seconds_max <= now
         if unread or not self.busy:
             return True
         self._close_reading()

@@ -122,7 +122,7 @@ class DoorLimits(msgspec.Struct, frozen=True, kw_only=True):
     connections_max: int = limits.CONNECTIONS_MAX
     requests_in_flight_max: int = limits.REQUESTS_IN_FLIGHT_MAX
     pipelined_requests_max: int = limits.PIPELINED_REQUESTS_MAX
-    pipelined_bytes_max: int = 4 * limits.REQUEST_BYTES_MAX
+    pipelined_bytes_max: int = limits.PIPELINED_BYTES_MAX
     request_bytes_max: int = limits.REQUEST_BYTES_MAX
     oversize_line_discard_bytes_max: int = limits.OVERSIZE_LINE_DISCARD_BYTES_MAX
     reply_backlog_bytes_max: int = limits.REPLY_BACKLOG_BYTES_MAX

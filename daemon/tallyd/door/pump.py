@@ -1,91 +1,405 @@
-"""The door itself: one trio task over a selector."""
+"""The door itself: one trio task that moves bytes between sockets and connections.
+
+One turn of the loop::
+
+    wait (trio, on the poller's descriptor, until the next timer) ──► pass ──► timers ──► settle
+        ──► up to four more passes while the dispatcher wants to drain and the last one brought something
+        ──► cut the batch ──► settle
+
+A *pass* asks the poller once, without waiting: bytes in, wakers run, new connections last (so that a
+descriptor closed in this pass is not met again as another's). To *settle* a connection is to start what may
+start, send what is answered, say what the socket is watched for, and set its deadline. Replies given
+outside a turn end the wait.
+
+Promises:
+
+- One connection's error ends that connection. What the dispatcher raises for one request answers that
+  request. Only a waker's callback and ``cut`` may end the loop by raising, since nobody could say which
+  replies they left out.
+- Out of descriptors, a listener pauses and tells whoever it can; it never spins and never dies.
+- Nothing due and nothing coming, nothing runs: waits and idle connections cost memory only.
+
+Does not: read JSON, decide authority, or keep time: ``trio.current_time()`` is the only clock.
+"""
 
 from __future__ import annotations
 
+import logging
+import math
+import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Generic
 
 import trio
 
-from tallyd.door.interface import Channel, Dispatcher, DoorLimits, P
-from tallyd.door.timers import Timer
+from tallyd.door.acceptor import Acceptor
+from tallyd.door.connection import Connection, Load
+from tallyd.door.defects import describe
+from tallyd.door.descriptors import room_for_connections
+from tallyd.door.interface import Channel, Dispatcher, DoorLimits, P, Peer
+from tallyd.door.listeners import Listener
+from tallyd.door.poller import HANGUP, READ, WRITE, Poller, default_poller
+from tallyd.door.timers import Timer, Timers
+from tallyd.door.waker import Wakers
+from tallystick.protocol import limits
+
+logger = logging.getLogger("tallyd.door")
 
 DEFAULT_LIMITS = DoorLimits()
 
 
-class Door(Generic[P]):
-    """All listeners and connections of the daemon. One thread, the one that runs trio, calls everything
-    here."""
+class _Link(Generic[P]):
+    """A connection with its socket, for as long as it is open."""
 
-    def __init__(self, dispatcher: Dispatcher[P], limits: DoorLimits = DEFAULT_LIMITS) -> None:
-        raise NotImplementedError
+    __slots__ = ("armed_at", "connection", "interest", "listener", "socket", "timer")
+
+    connection: Connection[P]
+
+    def __init__(self, connected: socket.socket, listener: Listener) -> None:
+        self.socket = connected
+        self.listener = listener
+        self.interest = READ
+        """What the poller watches its socket for."""
+        self.timer: Timer | None = None
+        self.armed_at = math.inf
+        """When the timer is due: never later than the connection's deadline."""
+
+
+class Door(Generic[P]):
+    """All listeners and connections of the daemon. Everything here is called on the thread that runs trio,
+    except what ``waker`` returns."""
+
+    def __init__(
+        self, dispatcher: Dispatcher[P], caps: DoorLimits = DEFAULT_LIMITS, poller: Poller | None = None
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._caps = caps
+        self._connections_max = min(caps.connections_max, room_for_connections())
+        self._poller = poller if poller is not None else default_poller()
+        self._wakers = Wakers()
+        self._wakers_descriptor = self._wakers.fileno()
+        self._poller.add(self._wakers_descriptor, READ)
+        self._timers = Timers()
+        self._load = Load()
+        self._acceptor = Acceptor(
+            self._poller,
+            self._timers,
+            caps.accept_retry_seconds,
+            admit=self._admit,
+            full=self._full,
+            refusal=lambda: dispatcher.refuse_capacity(limits.CAPACITY_RETRY_SECONDS),
+        )
+        self._links: dict[int, _Link[P]] = {}
+        self._touched: list[_Link[P]] = []
+        self._buffer = memoryview(bytearray(limits.RECEIVE_BYTES_MAX))
+        self._parked: trio.CancelScope | None = None
+        self._turn_over: trio.Event | None = None
+        self._turns = 0
+
+    # --- listeners -----------------------------------------------------------------------------------------
 
     def listen(self, channel: Channel) -> None:
         """Bind and listen, before ``run`` or while it runs. Raises ListenRefused."""
-        raise NotImplementedError
+        self._acceptor.listen(channel)
 
     def unlisten(self, channel: Channel) -> None:
         """Stop listening and remove the socket and its link; connections made there live on."""
-        raise NotImplementedError
+        self._acceptor.unlisten(channel.path)
 
     def disconnect(self, channel: Channel) -> None:
-        """End every connection that was made on a channel (its agent was revoked); requests in flight are
-        abandoned."""
-        raise NotImplementedError
+        """End every connection that was made on a channel or speaks for it (its agent was revoked); what it
+        has in flight is abandoned."""
+        for link in list(self._links.values()):
+            if channel.path in (link.listener.channel.path, link.connection.channel.path):
+                self._end(link)
 
     def rebind_lost(self) -> list[str]:
-        """Bind anew each socket whose file is no longer the one that was bound; return their paths. The
-        caller, who holds the runtime directory's lock, decides how often."""
-        raise NotImplementedError
+        """Bind anew each socket whose file is no longer the one that was bound (something cleaned the
+        directory), and return their paths. The caller holds the runtime directory's lock, and decides how
+        often to look."""
+        return self._acceptor.rebind_lost()
 
-    async def run(self) -> None:
-        """Move bytes until cancelled; then close everything."""
-        raise NotImplementedError
+    def stop_accepting(self) -> None:
+        """Close the listeners and remove their files. Open connections go on: the dispatcher refuses what
+        is new."""
+        self._acceptor.stop()
+
+    # --- for the dispatcher and the service ----------------------------------------------------------------
 
     def call_at(self, deadline: float, callback: Callable[[], None]) -> Timer:
-        """Call back once at ``deadline`` (``trio.current_time()`` seconds) inside the loop; ``.cancel()``
+        """Call back once at ``deadline`` (seconds of ``trio.current_time()``), in the loop; ``.cancel()``
         is cheap."""
-        raise NotImplementedError
+        if self._parked is not None and deadline < self._parked.deadline:
+            self._parked.deadline = deadline
+        return self._timers.call_at(deadline, callback)
 
     def waker(self, callback: Callable[[], None]) -> Callable[[], None]:
         """A function that any thread may call, as often as it likes: ``callback`` then runs in the loop, at
         least once after the last call, and before the next batch is cut."""
-        raise NotImplementedError
-
-    def stop_accepting(self) -> None:
-        """Close the listeners and remove their files; open connections go on, and the dispatcher refuses."""
-        raise NotImplementedError
+        return self._wakers.waker(callback)
 
     def end_waits(self) -> None:
-        """Hurry every wait in flight."""
-        raise NotImplementedError
+        """Hurry every wait in flight. One that starts later is the dispatcher's to answer at once."""
+        for link in list(self._links.values()):
+            link.connection.hurry()
 
     async def drained(self) -> None:
-        """Return when nothing is in flight and every reply was sent, or its client disconnected for not
-        reading."""
+        """Return when every request taken is answered and every reply sent, or its client disconnected for
+        not reading it in time. ``run`` must be running."""
         await trio.lowlevel.checkpoint()
-        raise NotImplementedError
+        while any(link.connection.busy for link in self._links.values()):
+            if self._turn_over is None:
+                self._turn_over = trio.Event()
+            await self._turn_over.wait()
 
     def close_all(self) -> None:
-        """End every connection now; requests in flight are abandoned."""
-        raise NotImplementedError
+        """End every connection now; what is in flight is abandoned."""
+        for link in list(self._links.values()):
+            self._end(link)
 
     @property
     def connections(self) -> int:
         """Open connections."""
-        raise NotImplementedError
+        return len(self._links)
 
     @property
     def in_flight(self) -> int:
         """Requests started and not over, without waits."""
-        raise NotImplementedError
+        return self._load.in_flight
 
     @property
     def waits(self) -> int:
         """Waits in flight."""
-        raise NotImplementedError
+        return self._load.waits
 
     @property
     def turns(self) -> int:
         """How often the loop went round: an idle door stands still."""
-        raise NotImplementedError
+        return self._turns
+
+    # --- the loop ------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Move bytes until cancelled; then close everything, and remove our files. Once only."""
+        again = False
+        try:
+            while True:
+                if again:
+                    await trio.lowlevel.checkpoint()
+                else:
+                    with trio.CancelScope(deadline=self._timers.next_deadline()) as self._parked:
+                        await trio.lowlevel.wait_readable(self._poller.fileno())
+                    self._parked = None
+                again = self._turn()
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        self._parked = None
+        self._acceptor.close()
+        self.close_all()
+        self._wakers.close()
+        self._poller.close()
+
+    def _turn(self) -> bool:
+        """Once round. True when there is more to do at once."""
+        self._turns += 1
+        dispatcher = self._dispatcher
+        brought = self._pass()
+        self._run_timers()
+        self._settle_touched()
+        passes = 0
+        while dispatcher.wants_drain():
+            if not brought or passes == self._caps.drain_passes_max:
+                dispatcher.cut()
+                self._settle_touched()
+                break
+            passes += 1
+            brought = self._pass()
+            self._settle_touched()
+        if self._turn_over is not None:
+            self._turn_over.set()
+            self._turn_over = None
+        return bool(self._touched) or dispatcher.wants_drain()
+
+    def _pass(self) -> bool:
+        """Take what is ready now. True when something was."""
+        events = self._poller.ready()
+        if not events:
+            return False
+        now = trio.current_time()
+        links = self._links
+        callers: list[int] = []
+        for descriptor, bits in events:
+            link = links.get(descriptor)
+            if link is not None:
+                self._serve(link, bits, now)
+            elif descriptor == self._wakers_descriptor:
+                self._wakers.run()
+            else:
+                callers.append(descriptor)
+        for descriptor in callers:
+            self._acceptor.accept(descriptor)
+        return True
+
+    def _run_timers(self) -> None:
+        now = trio.current_time()
+        while (callback := self._timers.pop_due(now)) is not None:
+            try:
+                callback()
+            except Exception as error:
+                logger.error("a timer failed, which is a defect: %s", describe(error))
+
+    def _touch(self, link: _Link[P]) -> None:
+        """A connection was given a reply: settle it in this turn, or begin one."""
+        self._touched.append(link)
+        if self._parked is not None:
+            self._parked.cancel()
+
+    def _settle_touched(self) -> None:
+        """Settle what was touched since the last time; what has more to do stays for the next turn."""
+        if not self._touched:
+            return
+        now = trio.current_time()
+        touched, self._touched = self._touched, []
+        for link in touched:
+            link.connection.touched = False
+            if link.socket.fileno() >= 0:
+                self._guarded(link, self._settle, now)
+
+    # --- one connection ------------------------------------------------------------------------------------
+
+    def _full(self, listener: Listener) -> str | None:
+        """Which cap keeps one more connection of a listener out."""
+        if len(self._links) >= self._connections_max:
+            return f"{self._connections_max} connections are open"
+        of_channel = listener.channel.connections_max
+        if of_channel < self._connections_max and self._open_on(listener.channel.path) >= of_channel:
+            return f"{of_channel} connections of this channel are open"
+        return None
+
+    def _open_on(self, path: str) -> int:
+        return sum(link.listener.channel.path == path for link in self._links.values())
+
+    def _admit(self, connected: socket.socket, peer: Peer, listener: Listener) -> None:
+        now = trio.current_time()
+        link: _Link[P] = _Link(connected, listener)
+        link.connection = Connection(
+            self._dispatcher, self._caps, self._load, listener.channel, peer, partial(self._touch, link), now
+        )
+        self._links[connected.fileno()] = link
+        self._poller.add(connected.fileno(), READ)
+        self._guarded(link, self._receive, now)  # most clients connect and send at once
+
+    def _guarded(self, link: _Link[P], step: Callable[[_Link[P], float], None], now: float) -> None:
+        """Whatever goes wrong with one connection ends that one."""
+        try:
+            step(link, now)
+        except OSError:
+            self._end(link)
+        except Exception as error:
+            logger.error("a connection failed, which is a defect: %s", describe(error))
+            self._end(link)
+
+    def _serve(self, link: _Link[P], bits: int, now: float) -> None:
+        """Its socket is ready for something that it was watched for, or its peer is gone."""
+        if bits & WRITE:
+            link.connection.blocked = False
+        if bits & link.interest & READ:
+            self._guarded(link, self._receive_last if bits & HANGUP else self._receive, now)
+        elif bits & HANGUP:
+            self._end(link)
+        else:
+            self._guarded(link, self._settle, now)
+
+    def _receive(self, link: _Link[P], now: float) -> None:
+        """One read."""
+        try:
+            count = link.socket.recv_into(self._buffer)
+        except BlockingIOError:
+            pass
+        else:
+            if count:
+                link.connection.receive(bytes(self._buffer[:count]), now)
+            else:
+                link.connection.receive_eof()
+                if not self._poller.sees_hangup:
+                    link.socket.send(b"")  # raises where the peer does not read either
+        self._settle(link, now)
+
+    def _receive_last(self, link: _Link[P], now: float) -> None:
+        """One read from a peer that is gone: what it sent is taken as far as it goes, and then there is the
+        end."""
+        count = link.socket.recv_into(self._buffer)
+        if count:
+            link.connection.receive(bytes(self._buffer[:count]), now)
+            self._settle(link, now)
+        else:
+            self._end(link)
+
+    def _settle(self, link: _Link[P], now: float) -> None:
+        """See the module."""
+        connection = link.connection
+        queued = connection.touched
+        connection.touched = True
+        more = connection.advance()
+        if connection.output_bytes and not connection.blocked:
+            self._send(link, now)
+            more = more or connection.may_go_on
+        if connection.finished:
+            self._end(link)
+            return
+        interest = READ if connection.wants_read(now) else 0
+        if connection.blocked:
+            interest |= WRITE
+        if interest != link.interest:
+            link.interest = interest
+            self._poller.change(link.socket.fileno(), interest)
+        deadline = connection.deadline()
+        if deadline < link.armed_at:
+            self._arm(link, deadline)
+        if more and not queued:
+            self._touched.append(link)
+        connection.touched = more or queued
+
+    def _send(self, link: _Link[P], now: float) -> None:
+        """What the socket takes now; the rest is kept."""
+        connection = link.connection
+        while connection.output_bytes and not connection.blocked:
+            data = connection.output()
+            try:
+                count = link.socket.send(data)
+            except BlockingIOError:
+                count = 0
+            connection.sent(data, count, now)
+
+    def _arm(self, link: _Link[P], deadline: float) -> None:
+        """Have a timer at an earlier time; a later deadline is met when the timer is due (see
+        ``_expire``)."""
+        if link.timer is not None:
+            link.timer.cancel()
+        link.timer = self._timers.call_at(deadline, partial(self._expire, link))
+        link.armed_at = deadline
+
+    def _expire(self, link: _Link[P]) -> None:
+        """The timer that was set for its deadline is due; the deadline may have moved on."""
+        link.timer = None
+        link.armed_at = math.inf
+        now = trio.current_time()
+        if link.connection.deadline() <= now and link.connection.expire(now):
+            self._end(link)
+        else:
+            self._guarded(link, self._settle, now)
+
+    def _end(self, link: _Link[P]) -> None:
+        """Close its socket and let go of everything; harmless the second time."""
+        descriptor = link.socket.fileno()
+        if descriptor < 0:
+            return
+        del self._links[descriptor]
+        self._poller.remove(descriptor)
+        link.socket.close()
+        if link.timer is not None:
+            link.timer.cancel()
+        link.connection.close()
