@@ -89,6 +89,20 @@ DESCRIPTORS_RESERVED: Final = 64
 """Descriptors kept for the database, its readers, logs and the listeners themselves."""
 PIPELINED_REQUESTS_MAX: Final = 64
 """Requests of one connection taken before its earlier ones are answered; more wait in the kernel's buffer."""
+PIPELINED_BYTES_MAX: Final = 4 * REQUEST_BYTES_MAX
+"""The same in bytes: a connection's untouched lines may hold no more memory than this and one read."""
+RECEIVE_BYTES_MAX: Final = 65_536
+"""One read of a connection, before others are served."""
+REQUESTS_A_TURN_MAX: Final = 64
+"""Requests that one connection may start before others are served."""
+CONNECTIONS_A_TURN_MAX: Final = 64
+"""Connections taken from one listener before those that are open are served."""
+CONNECTIONS_BACKLOG_MAX: Final = 4_096
+"""Connections that the kernel keeps for us while we are busy; it cuts this to its own limit."""
+REFUSED_CONNECTIONS_A_SECOND_MAX: Final = 64
+"""Connections over the cap that are told so; further ones are closed without a word, which costs less."""
+CAPACITY_RETRY_SECONDS: Final = 1
+"""When to come again, said where a cap is reached: what reaches a cap is a burst, and soon over."""
 REQUESTS_IN_FLIGHT_MAX: Final = 16_384
 """Requests accepted and not yet answered, over all connections; waits do not count."""
 FIRST_REQUEST_SECONDS_MAX: Final = 30
