@@ -1,0 +1,159 @@
+"""An open store: the writer's connection, readers on demand, the keys, and the locks that make it ours."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+
+import apsw
+import msgspec
+
+from tallyd.store import marker, migrations, pragmas
+from tallyd.store.files import Disk
+from tallyd.store.filesystem import FileSystem
+from tallyd.store.identity import Epoch, Identity
+from tallyd.store.keys import Keys
+from tallyd.store.locks import KernelLock
+from tallystick.paths import Paths
+from tallystick.protocol.limits import READ_TRANSACTION_MS_MAX
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """What a checkpoint did."""
+
+    frames: int
+    """Pages in the write-ahead log."""
+    copied: int
+    """Of them in the database by now."""
+
+
+class Store:
+    """The store of one data directory, owned by this process until :meth:`close`.
+
+    Made by ``open_store`` alone. ``writer`` is the clerk's and nobody else's; a reader belongs to whoever
+    asked for it, one thread at a time. Nothing here waits, but for the disk.
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        writer: apsw.Connection,
+        identity: Identity,
+        keys: Keys,
+        filesystem: FileSystem,
+        locks: tuple[KernelLock, ...],
+        held: ExitStack,
+        disk: Disk,
+        vfs: str | None,
+    ) -> None:
+        self.paths = paths
+        self.writer = writer
+        self.identity = identity
+        self.keys = keys
+        self.filesystem = filesystem
+        self.disk = disk
+        self._vfs = vfs
+        self._locks = locks
+        self._held = held
+        self._database = _inode(paths.database)
+
+    @property
+    def store_id(self) -> str:
+        return self.identity.store_id
+
+    @property
+    def installation_id(self) -> str:
+        return self.identity.installation_id
+
+    @property
+    def epoch(self) -> Epoch:
+        return self.identity.epoch
+
+    @property
+    def container_layer(self) -> bool:
+        """Whether the store goes away with its container: then a volume should be mounted for it."""
+        return self.filesystem.container_layer
+
+    def reader(self) -> apsw.Connection:
+        """A new connection that can only read. Its user closes it. Raises StartRefused and apsw.Error."""
+        return pragmas.open_reader(self.paths.database, vfs=self._vfs)
+
+    def checkpoint_passive(self, connection: apsw.Connection) -> Checkpoint:
+        """Copy what can be copied without making anybody wait. Raises apsw.Error.
+
+        Beside a steady writer this never resets the log; :meth:`truncate` does.
+        """
+        frames, copied = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        return Checkpoint(frames, copied)
+
+    def truncate(self, connection: apsw.Connection) -> bool:
+        """Copy everything and reset the log to nothing; False where a reader or a checkpoint stood in the
+        way.
+
+        For the clerk's connection, between two transactions. It waits for a reader as long as one may take.
+        Raises apsw.Error.
+        """
+        connection.set_busy_timeout(READ_TRANSACTION_MS_MAX)
+        try:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        finally:
+            connection.set_busy_timeout(pragmas.BUSY_MS_MAX)
+        return True
+
+    def wal_bytes(self) -> int:
+        """Size of the write-ahead log, from its directory entry: opening it here would drop SQLite's
+        locks."""
+        try:
+            return os.stat(self.paths.database + "-wal").st_size
+        except FileNotFoundError:
+            return 0
+
+    def write_marker(self, position: int, leaf: bytes) -> None:
+        """Note, beside the database and in the state directory, that the log reaches to ``position``.
+
+        The position must be on the disk already: a marker ahead of it would call an ordinary crash a loss.
+        Raises OSError where one of the two could not be written; the other is tried all the same.
+        """
+        new = marker.make(self.identity, self.paths.data_dir, position, leaf)
+        try:
+            marker.write(self.disk, self.paths.marker, new)
+        finally:
+            marker.write(self.disk, self.paths.marker_copy(self.store_id), new)
+
+    def check_still_ours(self) -> str | None:
+        """None while both lock files and the database are the ones that we hold; else a sentence about it.
+
+        To be asked at intervals. Once it has answered, another daemon could own the store: stop at once.
+        """
+        for lock in self._locks:
+            if not lock.still_ours():
+                return (
+                    f"the lock file {lock.path} was removed or replaced while tallyd held it, so that another"
+                    " daemon could take its place. Find out what tidied the directory up, and start"
+                    " tallyd again"
+                )
+        if _inode(self.paths.database) != self._database:
+            return (
+                f"the database {self.paths.database} was removed or replaced while tallyd had it open."
+                " Put the file back where it was, and start tallyd again"
+            )
+        return None
+
+    def migration_copies(self) -> list[str]:
+        """Copies made before migrations: whoever erases content has to know that it may be in them too."""
+        return migrations.copies(self.paths.database)
+
+    def close(self) -> None:
+        """Close the writer, then let go of the locks. Readers must be closed before."""
+        self._held.close()
+
+
+def _inode(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
