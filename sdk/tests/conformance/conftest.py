@@ -1,0 +1,32 @@
+"""Counts the vectors that passed, over all workers, and prints how many of how many at the end of a run."""
+
+from collections import Counter
+from typing import Final
+
+import pytest
+
+from .helpers import data_root, operation_vectors, vectors
+
+PROPERTY: Final = "kcp_vectors"
+FAMILIES: Final = {"envelope": "envelope vectors", "operations": "vectors of the operations built"}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line a family: passed of found. A test says by a property of its which family its vector is of."""
+    reports = [
+        r for group in terminalreporter.stats.values() for r in group if isinstance(r, pytest.TestReport)
+    ]
+    passed = Counter(
+        value
+        for report in reports
+        if report.when == "call" and report.passed
+        for name, value in report.user_properties
+        if name == PROPERTY
+    )
+    if data_root() is None:
+        terminalreporter.write_line("KCP's vectors: skipped, its data is not here (set KCP_DATA)")
+        return
+    found = {"envelope": len(vectors("envelope")), "operations": len(operation_vectors())}
+    for family, words in FAMILIES.items():
+        terminalreporter.write_line(f"{passed[family]} of {found[family]} {words}")
