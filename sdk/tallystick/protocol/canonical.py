@@ -32,7 +32,7 @@ def canonical(value: object) -> bytes:
     outside ±(2^53−1), NaN, infinity, a lone surrogate, a name that is not a string, another type, nesting
     deeper than ``CANONICAL_DEPTH_MAX`` (so also a cycle).
     """
-    if _is_plain(value, CANONICAL_DEPTH_MAX):
+    if _is_plain(value, CANONICAL_DEPTH_MAX - 1):
         try:
             encoded = _encode(value)
         except (ValueError, TypeError, RecursionError):
@@ -55,7 +55,7 @@ _SCALARS: Final = frozenset({str, int, bool, type(None)})
 
 
 def _is_plain(value: object, depth_max: int) -> bool:
-    """Whether the encoder's bytes of it are canonical, long integers aside."""
+    """Whether the encoder's bytes are canonical, long integers aside. ``depth_max``: containers inside."""
     members: Iterable[object]
     if isinstance(value, dict):
         try:
@@ -102,10 +102,10 @@ def _has_plain_type(info: inspect.Type, seen: frozenset[type]) -> bool:
         return all(_has_plain_type(choice, seen) for choice in info.types)
     if isinstance(info, inspect.StructType):
         names = [info.tag_field or "", *(field.encode_name for field in info.fields)]
-        if not "".join(names).isascii():
-            return False
+        if info.cls in seen or not "".join(names).isascii():
+            return False  # a record that can hold its own kind has no bound on its depth
         inner = seen | {info.cls}
-        return info.cls in seen or all(_has_plain_type(field.type, inner) for field in info.fields)
+        return all(_has_plain_type(field.type, inner) for field in info.fields)
     return isinstance(info, _PLAIN_TYPES)
 
 
@@ -158,20 +158,20 @@ class _Writer:
         names: list[str] = []
         for name in value:
             if not isinstance(name, str):
-                raise self._refusal(f"a member name that is a {type(name).__name__}; names are strings")
+                raise self._refusal(f"a name of a member that is a {type(name).__name__}; names are strings")
             names.append(name)
-        self.parts.append("{")
+        self._open("{")
         for position, name in enumerate(sorted(names, key=_utf16)):
-            self._enter(f'["{name}"]' if _SHOWN_NAME.match(name) else "[?]")
+            self.path.append(f'["{name}"]' if _SHOWN_NAME.match(name) else "[?]")
             self.parts.append(f"{',' if position else ''}{self._string(name)}:")
             self.write(value[name])
             self.path.pop()
         self.parts.append("}")
 
     def _list(self, value: list[object] | tuple[object, ...]) -> None:
-        self.parts.append("[")
+        self._open("[")
         for position, item in enumerate(value):
-            self._enter(f"[{position}]")
+            self.path.append(f"[{position}]")
             self.parts.append("," if position else "")
             self.write(item)
             self.path.pop()
@@ -184,10 +184,10 @@ class _Writer:
             raise self._refusal(f"a {type(value).__name__} that has no JSON form ({error})") from None
         self.write(members)
 
-    def _enter(self, step: str) -> None:
+    def _open(self, bracket: str) -> None:
         if len(self.path) == CANONICAL_DEPTH_MAX:
             raise self._refusal(f"nested deeper than {CANONICAL_DEPTH_MAX} containers")
-        self.path.append(step)
+        self.parts.append(bracket)
 
     def _string(self, value: str) -> str:
         if _SURROGATE.search(value):

@@ -78,6 +78,8 @@ def parse(raw: bytes, cap: Cap = Cap.REQUEST) -> JsonValue:
 _REQUEST: Final = Cap.REQUEST
 _BLANKS: Final = " \t\n\r"
 _SAFE_INTEGER_CHARS: Final = len(str(SAFE_INTEGER_MAX))
+_COUNTED_BYTES_MAX: Final = 4_096
+"""Up to here bytes are counted (measured: 1 µs for 900 bytes, a walk 3 µs; at 60 kB 57 against 3)."""
 _SURROGATE_ESCAPE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -129,20 +131,26 @@ def _accept(raw: bytes, cap: Cap) -> JsonValue:
     value, end = _scan(text, 0)
     if end != len(text):
         raise _Refused
-    # What cannot be there by a count of bytes need not be looked for. What stands inside strings is counted
-    # too, so these are upper bounds: containers bound the depth, commas the items, and both together the
-    # values.
-    openers = raw.count(b"{") + raw.count(b"[")
-    commas = raw.count(b",")
-    if (
-        openers > DEPTH_MAX or openers + commas >= NODES_MAX or (commas >= LIST_ITEMS_MAX and cap is _REQUEST)
-    ) and not _is_bounded(value, cap):
+    if not (_is_small(raw) or _is_bounded(value, cap)):
         raise _Refused
-    if b"\\u" in raw and _SURROGATE_ESCAPE.search(raw):
+    if b"\\" in raw and b"\\u" in raw and _SURROGATE_ESCAPE.search(raw):
         msgspec.json.encode(value)  # UnicodeEncodeError, a ValueError, at a lone surrogate
     if len(raw) > INLINE_PAYLOAD_BYTES_MAX and isinstance(value, dict) and "payload" in value:
         raise _Refused  # only the reader knows how long a member's text is
     return value
+
+
+def _is_small(raw: bytes) -> bool:
+    """Whether a count of bytes shows that no limit of depth, values or items can be passed.
+
+    What stands inside strings is counted too, so these are upper bounds. In a long text counting takes longer
+    than a walk over its few values; most requests are short.
+    """
+    return (
+        len(raw) <= _COUNTED_BYTES_MAX
+        and raw.count(b"{") + raw.count(b"[") <= DEPTH_MAX
+        and raw.count(b",") < LIST_ITEMS_MAX
+    )
 
 
 def _is_bounded(root: JsonValue, cap: Cap) -> bool:
