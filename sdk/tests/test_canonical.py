@@ -57,6 +57,18 @@ class Chain(Struct, frozen=True):
     inner: "Chain | None" = None
 
 
+class Share(enum.Enum):
+    """A set of doubles, which msgspec does not describe."""
+
+    WHOLE = 1.0
+
+
+class Odd(Struct):
+    """A record with a member that msgspec does not describe."""
+
+    share: Share
+
+
 class Cyclic(Struct):
     """A record that can hold itself."""
 
@@ -142,6 +154,11 @@ def test_strings_and_integers_of_enumerations() -> None:
     number = enum.IntEnum("number", {"ONE": 1})
     assert canonical([Posture.ASSERTED, number.ONE]) == b'["asserted",1]'
     assert canonical({Posture.ASSERTED: Posture.ASSERTED}) == b'{"asserted":"asserted"}'
+
+
+def test_a_struct_that_cannot_be_described() -> None:
+    """A record whose type says nothing about its members is written by what they hold."""
+    assert canonical([Odd(share=Share.WHOLE)]) == b'[{"share":1}]'
 
 
 def test_tuples_are_lists() -> None:

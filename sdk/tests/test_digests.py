@@ -58,6 +58,11 @@ def test_a_branch_of_ours() -> None:
     assert heads == branch["heads"]
 
 
+def test_limits() -> None:
+    """The limits' digest covers the seven limits that KCP names, at our values."""
+    assert digests.limits_digest() == VECTORS["limits_hex"]
+
+
 @pytest.mark.parametrize("case", VECTORS["requests"]["cases"], ids=lambda case: case["name"])
 def test_what_a_request_means(case: dict[str, Any]) -> None:
     """The projection holds what is meant, not who asks and how; its digest is as computed elsewhere."""

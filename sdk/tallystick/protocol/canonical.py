@@ -35,7 +35,7 @@ def canonical(value: object) -> bytes:
     if _is_plain(value, CANONICAL_DEPTH_MAX - 1):
         try:
             encoded = _encode(value)
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError):
             pass  # what stands in a typed Struct against its type; the writer says where
         else:
             # Integers are judged together, by their digits: two scans in C instead of a comparison for each.
@@ -78,14 +78,23 @@ def _is_typed(kind: type[object]) -> bool:
     """Whether it is a Struct class whose fields leave no room for what the encoder writes in its own way."""
     known = _TYPED.get(kind)
     if known is None:
-        known = issubclass(kind, msgspec.Struct) and _has_plain_type(inspect.type_info(kind), frozenset())
+        try:
+            known = issubclass(kind, msgspec.Struct) and _has_plain_type(inspect.type_info(kind), frozenset())
+        except (TypeError, NameError):  # annotations that msgspec does not understand, or cannot resolve
+            known = False
         _TYPED[kind] = known
     return known
 
 
 _TYPED: Final[dict[type[object], bool]] = {}
 """Answers already found, by class; as many as there are classes of values."""
-_PLAIN_TYPES: Final = (inspect.StrType, inspect.IntType, inspect.BoolType, inspect.NoneType)
+_PLAIN_TYPES: Final = (
+    inspect.StrType,
+    inspect.IntType,
+    inspect.BoolType,
+    inspect.NoneType,
+    inspect.EnumType,  # msgspec knows those of strings and of integers alone
+)
 _LIST_TYPES: Final = (inspect.ListType, inspect.VarTupleType)
 
 
@@ -94,8 +103,6 @@ def _has_plain_type(info: inspect.Type, seen: frozenset[type]) -> bool:
         return _has_plain_type(info.type, seen)
     if isinstance(info, inspect.LiteralType):
         return all(type(choice) in _SCALARS for choice in info.values)
-    if isinstance(info, inspect.EnumType):
-        return all(type(choice.value) in (str, int) for choice in info.cls)
     if isinstance(info, _LIST_TYPES):
         return _has_plain_type(info.item_type, seen)
     if isinstance(info, inspect.UnionType):
