@@ -26,7 +26,7 @@ CREATE TABLE log (
     mode               TEXT    NOT NULL,
     outcome            TEXT    NOT NULL,          -- applied, a problem's kind, or a suppression
     detail             TEXT    NOT NULL,          -- canonical JSON: ids made here, words of closed sets, a keyed digest
-    command            INTEGER REFERENCES log (position),  -- of a further event: the command's first row
+    command            INTEGER REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,  -- of a further event: the command's first row
     -- event: null where the row holds none
     event_id           BLOB CHECK (length(event_id) = 16),
     type               TEXT,
@@ -68,17 +68,17 @@ CREATE TABLE log (
 -- (first 12 bytes of the client's key ‖ first 12 of the triple's hash) → the command; the whole hash stands in the log.
 CREATE TABLE idempotency (
     lookup   BLOB    NOT NULL PRIMARY KEY CHECK (length(lookup) = 24),
-    position INTEGER NOT NULL REFERENCES log (position)
+    position INTEGER NOT NULL REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED
 ) STRICT, WITHOUT ROWID;
 
 -- An object's or event's 128 bits → the row that made it. An event that makes an object shares its digits with it.
 CREATE TABLE ids (
     id       BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
-    position INTEGER NOT NULL REFERENCES log (position)
+    position INTEGER NOT NULL REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE outbox (
-    position INTEGER PRIMARY KEY REFERENCES log (position),
+    position INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     event_id BLOB NOT NULL
 ) STRICT;
 
@@ -107,7 +107,7 @@ CREATE TABLE realm (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE projects (
-    position                   INTEGER PRIMARY KEY REFERENCES log (position),
+    position                   INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     id                         BLOB    NOT NULL CHECK (length(id) = 16),
     revision                   INTEGER NOT NULL,
     name                       INTEGER NOT NULL,   -- body
@@ -119,9 +119,9 @@ CREATE TABLE projects (
 ) STRICT;
 
 CREATE TABLE spaces (
-    position                   INTEGER PRIMARY KEY REFERENCES log (position),
+    position                   INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     id                         BLOB    NOT NULL CHECK (length(id) = 16),
-    project                    INTEGER NOT NULL REFERENCES projects (position),
+    project                    INTEGER NOT NULL REFERENCES projects (position) DEFERRABLE INITIALLY DEFERRED,
     revision                   INTEGER NOT NULL,
     title                      INTEGER NOT NULL,   -- body
     purpose_contribution_ref   TEXT,
@@ -140,8 +140,9 @@ CREATE INDEX spaces_of_project ON spaces (project, position);
 
 CREATE TABLE participants (
     id                   BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
-    space                INTEGER NOT NULL REFERENCES spaces (position),
+    space                INTEGER NOT NULL REFERENCES spaces (position) DEFERRABLE INITIALLY DEFERRED,
     subject_ref          TEXT    NOT NULL,
+    subject_revision     INTEGER,
     kind                 TEXT    NOT NULL CHECK (kind IN ('principal', 'assistant_deployment', 'service', 'peer_projection')),
     role                 TEXT    NOT NULL CHECK (role IN ('steward', 'contributor', 'observer')),
     status               TEXT    NOT NULL CHECK (status IN ('proposed', 'active', 'muted', 'revoked')),
@@ -152,7 +153,7 @@ CREATE TABLE participants (
 
 -- A contribution's record is its event's payload, which never changes; here stands what commands look up.
 CREATE TABLE contributions (
-    position        INTEGER PRIMARY KEY REFERENCES log (position),
+    position        INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     space           INTEGER NOT NULL,
     branch_sequence INTEGER NOT NULL,
     kind            TEXT    NOT NULL,
@@ -163,7 +164,7 @@ CREATE TABLE contributions (
 ) STRICT;
 
 CREATE TABLE relations (
-    position        INTEGER PRIMARY KEY REFERENCES log (position),
+    position        INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     space           INTEGER NOT NULL,
     branch_sequence INTEGER NOT NULL,
     kind            TEXT    NOT NULL,
@@ -173,20 +174,19 @@ CREATE TABLE relations (
 
 -- Pinned by frontier_pin, or by an assembly in the same command.
 CREATE TABLE frontiers (
-    position         INTEGER PRIMARY KEY REFERENCES log (position),
+    position         INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     id               BLOB    NOT NULL CHECK (length(id) = 16),
     space            INTEGER NOT NULL,
     branch_sequence  INTEGER NOT NULL,
     branch_head      BLOB    NOT NULL CHECK (length(branch_head) = 32),
-    project_sequence INTEGER NOT NULL,
-    epoch            INTEGER NOT NULL,
+    project_event_cursor TEXT NOT NULL,           -- as it was made: the digest covers it
     created_ms       INTEGER NOT NULL,
     digest           BLOB    NOT NULL CHECK (length(digest) = 32)
 ) STRICT;
 
 -- An assembly's record is its command's stored result, which never changes.
 CREATE TABLE assemblies (
-    position INTEGER PRIMARY KEY REFERENCES log (position),
+    position INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     space    INTEGER NOT NULL,
     digest   BLOB    NOT NULL CHECK (length(digest) = 32)
 ) STRICT;
@@ -201,9 +201,9 @@ CREATE TABLE deployments (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE invocations (
-    position         INTEGER PRIMARY KEY REFERENCES log (position),
+    position         INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     id               BLOB    NOT NULL CHECK (length(id) = 16),
-    project          INTEGER NOT NULL REFERENCES projects (position),
+    project          INTEGER NOT NULL REFERENCES projects (position) DEFERRABLE INITIALLY DEFERRED,
     space            INTEGER,
     assembly         INTEGER,
     deployment_id    TEXT    NOT NULL,
@@ -220,7 +220,7 @@ CREATE TABLE invocations (
 CREATE INDEX invocations_of_project ON invocations (project, position);
 
 CREATE TABLE attempts (
-    invocation    INTEGER NOT NULL REFERENCES invocations (position),
+    invocation    INTEGER NOT NULL REFERENCES invocations (position) DEFERRABLE INITIALLY DEFERRED,
     ordinal       INTEGER NOT NULL,               -- 1 …; also the fence
     id_hash       BLOB    NOT NULL CHECK (length(id_hash) = 32),  -- SHA-256 of the attempt id, which stands nowhere
     reference     BLOB    NOT NULL CHECK (length(reference) = 16),

@@ -1,0 +1,5 @@
+"""``python -m tallyd``."""
+
+from tallyd.service.main import main
+
+main()

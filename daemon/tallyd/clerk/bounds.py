@@ -1,0 +1,42 @@
+"""A reply obeys what a request obeys: judged inside the command's transaction, so that nothing is kept that cannot be read."""
+
+from __future__ import annotations
+
+from tallystick.protocol import limits
+from tallystick.protocol.ijson import Cap, NotStrict, parse
+from tallystick.protocol.problems import invalid
+
+
+def judge_reply(reply: bytes) -> None:
+    """Raises Refusal ``invalid`` where the reply of a command is over a limit of replies.
+
+    Few commas and few opening brackets prove lists, nodes and depth to be small; only what has many is walked.
+    """
+    if len(reply) > limits.REPLY_BYTES_MAX:
+        raise invalid(
+            f"the reply would be {len(reply)} bytes, and {limits.REPLY_BYTES_MAX} is the most that one may be; "
+            "nothing was applied: send less content, or fewer references"
+        )
+    opened = reply.count(b"[") + reply.count(b"{")
+    if opened <= limits.DEPTH_MAX and reply.count(b",") < limits.LIST_ITEMS_MAX:
+        return
+    try:
+        value = parse(reply, Cap.REPLY)
+    except NotStrict as found:
+        raise invalid(f"the reply could not be served: {found.detail}; nothing was applied") from None
+    _judge_lists(value)
+
+
+def _judge_lists(value: object) -> None:
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, list):
+            if len(one) > limits.LIST_ITEMS_MAX:
+                raise invalid(
+                    f"a list of the reply would have {len(one)} items, and {limits.LIST_ITEMS_MAX} are the most; "
+                    "nothing was applied"
+                )
+            pending += one
+        elif isinstance(one, dict):
+            pending += one.values()

@@ -1,0 +1,467 @@
+"""The only writer: takes commands in order, makes each one transaction, and groups what arrives together.
+
+The clerk is synchronous and knows no thread: ``begin``, ``execute`` (once a command), ``commit``; ``run`` does the three
+for a batch and handles what may go wrong inside. Its driver decides who calls it, and from where.
+
+All of a command is inside one SAVEPOINT: look-up of its key, state, events with their sequences, outbox, the stored
+result judged against the reply limit, the audit row. A refused command is rolled back to its savepoint and leaves one
+audit row and nothing else; a replay writes nothing. One COMMIT with a full flush serves the batch, and only then is
+anything answered.
+
+What goes wrong (SQLite's own rules decide what is left of the transaction, so the clerk asks it):
+
+* an error inside a command that rolled back everything: the batch's commands run again, each alone;
+* a COMMIT that failed on a write has rolled back: its commands are answered ``unavailable``, outcome unknown, because
+  their frames may have reached the disk; the clerk goes on;
+* a COMMIT that failed on a sync: ``SyncFailed``. Nobody may be answered, and the process must end: what the disk holds is
+  known only after the next start.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import apsw
+import msgspec
+
+from tallyd.admission import Admission, Speaker, admit
+from tallyd.clerk import idempotency
+from tallyd.clerk.bounds import judge_reply
+from tallyd.clerk.hooks import AFTER_COMMIT, BEFORE_COMMIT, Hooks, NoHooks
+from tallyd.clerk.idempotency import Intent
+from tallyd.clerk.refusals import SUPPRESSED, SUPPRESSED_BEGIN, RefusalMeter
+from tallyd.clerk.transaction import Applied, Transaction
+from tallyd.ledger import attempts, log, skeleton
+from tallyd.ledger.log import LogRow
+from tallyd.store.ambient import Ambient
+from tallyd.store.bodies import mac
+from tallystick.protocol import limits
+from tallystick.protocol.envelope import Request, encode_ok, encode_problem
+from tallystick.protocol.problems import Problem, Refusal, internal, stale_lease, unavailable
+from tallystick.protocol.registry import Kind, Socket
+
+logger = logging.getLogger("tallyd.clerk")
+
+_SYNC_FAILURES: Final = frozenset(
+    {
+        apsw.SQLITE_IOERR_FSYNC,
+        apsw.SQLITE_IOERR_DIR_FSYNC,
+        apsw.SQLITE_IOERR_CLOSE,
+        apsw.SQLITE_IOERR_DIR_CLOSE,
+    }
+)
+
+Handler = Callable[[Transaction, Request, Admission], Applied]
+FencedRead = Callable[[Transaction, Request, Admission], bytes]
+
+
+class SyncFailed(Exception):
+    """COMMIT failed in a sync: the outcome of the batch is known to the disk alone. The process must end unanswered."""
+
+
+class _BatchLost(Exception):
+    """SQLite rolled back the whole transaction under a command."""
+
+
+class Command(msgspec.Struct, frozen=True, eq=False):
+    """A well-formed command and whoever sent it."""
+
+    request: Request
+    speaker: Speaker
+
+
+class Answer(msgspec.Struct, frozen=True, eq=False):
+    """A reply line, and the projects whose events it added (0: the realm), for the waiters."""
+
+    reply: bytes
+    sources: tuple[int, ...] = ()
+
+
+class Clerk:
+    """Owns the writing connection. One caller at a time."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        ambient: Ambient,
+        writes: Mapping[tuple[Socket, str], Handler],
+        fenced_reads: Mapping[tuple[Socket, str], FencedRead],
+        hooks: Hooks | None = None,
+        refusals: RefusalMeter | None = None,
+    ) -> None:
+        self._tx = tx
+        self._ambient = ambient
+        self._writes = writes
+        self._fenced_reads = fenced_reads
+        self._hooks = hooks or NoHooks()
+        self._refusals = refusals or RefusalMeter()
+        self._answers: list[Answer] = []
+        self._durable = tx.log.tail[0]
+        self._restore_leases()
+
+    # --- the three calls ----------------------------------------------------------------------------------------
+    def begin(self) -> None:
+        """Opens the transaction and reads again what the log will extend. Raises log.LogBroken."""
+        self._answers = []
+        self._tx.trim()
+        self._tx.db.execute("BEGIN IMMEDIATE")
+        self._tx.log.begin()
+
+    def execute(self, command: Command) -> None:
+        """Runs one command inside the transaction; its answer is given by ``commit``."""
+        self._answers.append(self._answer(command))
+
+    def commit(self) -> list[Answer]:
+        """Makes the batch durable, and only then gives the answers, in order. Raises SyncFailed, apsw.Error."""
+        if self._tx.log.tail[0] > self._durable:
+            self._tx.log.drain_outbox(self._durable, limits.OUTBOX_DRAIN_ROWS_MAX)
+        self._hooks.reached(BEFORE_COMMIT)
+        try:
+            self._tx.db.execute("COMMIT")
+        except apsw.Error as failure:
+            if getattr(failure, "extendedresult", 0) in _SYNC_FAILURES:
+                raise SyncFailed(str(failure)) from failure
+            raise
+        self._durable = self._tx.log.tail[0]
+        self._hooks.reached(AFTER_COMMIT)
+        return self._answers
+
+    # --- a batch ------------------------------------------------------------------------------------------------
+    def run(self, batch: Sequence[Command]) -> list[Answer]:
+        """One transaction for the batch, or, where something took it away, one for each command. Raises SyncFailed."""
+        try:
+            return self._attempt(batch)
+        except _BatchLost as lost:
+            logger.warning("the transaction was lost and its commands run again, each alone: %s", lost)
+        return [self._alone(command) for command in batch]
+
+    def _attempt(self, batch: Sequence[Command]) -> list[Answer]:
+        """Raises _BatchLost where nothing was committed and each may be tried alone."""
+        try:
+            self.begin()
+            for command in batch:
+                self.execute(command)
+        except apsw.Error as failure:
+            self._abandon()
+            raise _BatchLost(type(failure).__name__) from failure
+        except log.LogBroken as broken:
+            self._abandon()
+            logger.critical("%s", broken)
+            return [_problem(unavailable(str(broken), outcome="not_applied").problem)] * len(batch)
+        except BaseException:
+            self._abandon()
+            raise
+        try:
+            return self.commit()
+        except apsw.Error as failure:
+            self._abandon()
+            logger.error("COMMIT failed: %s (%s)", type(failure).__name__, failure)
+            unknown = unavailable(
+                f"the disk refused the transaction ({type(failure).__name__}); make room and send the same key again",
+                outcome="unknown",
+            )
+            return [_problem(unknown.problem)] * len(batch)
+
+    def _alone(self, command: Command) -> Answer:
+        try:
+            return self._attempt([command])[0]
+        except _BatchLost as lost:
+            reason = unavailable(
+                f"the store refused to write ({lost}); nothing was applied", outcome="not_applied"
+            )
+            return _problem(reason.problem)
+
+    def _abandon(self) -> None:
+        """Rolls back what is left of the transaction, and forgets what was read in it."""
+        if self._tx.db.in_transaction:
+            try:
+                self._tx.db.execute("ROLLBACK")
+            except apsw.Error as failure:
+                logger.error("ROLLBACK failed: %s", failure)
+        self._tx.undo_all()
+        self._restore_leases()
+
+    def _restore_leases(self) -> None:
+        """At start, and after a lost transaction: a running attempt without a lease gets its full term anew."""
+        for attempt in attempts.running(self._tx):
+            if not self._tx.leases.known(attempt.invocation):
+                self._tx.leases.renew(attempt.invocation, attempt.term_seconds)
+
+    # --- one command --------------------------------------------------------------------------------------------
+    def _answer(self, command: Command) -> Answer:
+        """The answer to a command, its rows written. Raises apsw.Error where the transaction is gone."""
+        request, tx = command.request, self._tx
+        tx.begin_command(command.speaker.actor, command.speaker.actor, _causation(request))
+        admission = None
+        try:
+            admission = admit(tx, request, command.speaker)
+            tx.author = admission.author
+            if request.operation.kind is Kind.FENCED_READ:
+                return Answer(self._fenced_reads[_handler_key(request)](tx, request, admission))
+            return self._write(request, admission)
+        except Refusal as refusal:
+            if request.operation.kind is Kind.WRITE:
+                self._write_refusal(command, admission, refusal.problem)
+            return _problem(refusal.problem)
+
+    def _write(self, request: Request, admission: Admission) -> Answer:
+        assert request.meta is not None
+        wanted = idempotency.intent(request, request.meta, admission.scope)
+        first = idempotency.find(self._tx, wanted)
+        if first is not None:
+            _authorize_replay(self._tx, first, request, admission)
+            return Answer(self._reply(first))
+        return self._execute(request, admission, wanted)
+
+    def _execute(self, request: Request, admission: Admission, wanted: Intent) -> Answer:
+        """Runs the handler inside its savepoint. A refusal or a fault of the handler leaves nothing behind."""
+        db = self._tx.db
+        self._note_due()
+        db.execute("SAVEPOINT command")
+        try:
+            applied = self._writes[_handler_key(request)](self._tx, request, admission)
+            rows = self._append(request, admission, wanted, applied)
+            reply = self._reply(rows[0])
+            judge_reply(reply)
+        except apsw.ConstraintError as broken:
+            self._undo()
+            logger.critical("a constraint stopped %s: %s", request.operation.name, broken)
+            raise internal(
+                f"{request.operation.name} would have broken the store's rules, and was undone"
+            ) from broken
+        except apsw.Error:
+            if db.in_transaction:
+                self._undo()
+            raise
+        except Refusal:
+            self._undo()
+            raise
+        except Exception as fault:
+            self._undo()
+            logger.exception("%s failed", request.operation.name)
+            raise internal(
+                f"{request.operation.name} failed inside the daemon and was undone; its log says why"
+            ) from fault
+        db.execute("RELEASE command")
+        self._tx.settle_leases()
+        self._hooks.executed(request.operation.name, request.operation.socket)
+        return Answer(
+            reply, tuple({row.project or log.REALM_STREAM for row in rows if row.stream is not None})
+        )
+
+    def _undo(self) -> None:
+        self._tx.db.execute("ROLLBACK TO command")
+        self._tx.db.execute("RELEASE command")
+        self._tx.undo_command()
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+    def _append(
+        self, request: Request, admission: Admission, wanted: Intent, applied: Applied
+    ) -> list[LogRow]:
+        """Writes the command's row, a further one for each further event, and what finds them again."""
+        tx = self._tx
+        position = tx.position
+        salt = tx.random(log.SALT_BYTES)
+        reply_sequence = _reply_sequence(tx, applied)
+        row = _audit_row(tx, request, admission, log.APPLIED, salt, wanted.key)
+        row = _with_event(tx, row, 0)
+        row = msgspec.structs.replace(
+            row,
+            idempotency_key=wanted.key,
+            key_hash=wanted.key_hash,
+            request_digest=wanted.request_digest,
+            request_mac=wanted.request_mac(tx.request_key),
+            result=applied.result,
+            reply_revision=applied.revision,
+            reply_sequence=reply_sequence,
+            content_commitment=tx.content_commitment(),
+            state_commitment=log.state_commitment(salt, tx.state_rows),
+        )
+        rows = [tx.log.append(msgspec.structs.replace(row, result_commitment=log.result_commitment(row)))]
+        for index in range(1, len(tx.events)):
+            further = _audit_row(tx, request, admission, log.APPLIED, tx.random(log.SALT_BYTES), None)
+            further = _with_event(tx, msgspec.structs.replace(further, command=position), index)
+            rows.append(
+                tx.log.append(
+                    msgspec.structs.replace(further, result_commitment=log.result_commitment(further))
+                )
+            )
+        idempotency.store(tx, wanted, position)
+        if tx.step_of is not None:
+            tx.db.execute(
+                "INSERT INTO invocation_steps (invocation, position) VALUES (?, ?)", (tx.step_of, position)
+            )
+        return rows
+
+    def _write_refusal(self, command: Command, admission: Admission | None, problem: Problem) -> None:
+        """A refused command's one row: nothing else of it is left."""
+        tx = self._tx
+        self._note_due()
+        written = self._refusals.refused(command.speaker.actor, self._ambient.monotonic())
+        if written == "suppress":
+            return
+        meta = command.request.meta
+        tx.begin_command(command.speaker.actor, command.speaker.actor, None)
+        outcome = str(problem.kind) if written == "write" else SUPPRESSED_BEGIN
+        admitted = admission or _unadmitted(command)
+        key = meta.idempotency_key if meta is not None and written == "write" else None
+        tx.log.append(_audit_row(tx, command.request, admitted, outcome, tx.random(log.SALT_BYTES), key))
+
+    def _note_due(self) -> None:
+        """An audited command first writes down what was suppressed before it."""
+        for actor, count in self._refusals.due(self._ambient.monotonic()):
+            self._note_suppressed(actor, count)
+
+    def _note_suppressed(self, actor: str, count: int) -> None:
+        tx = self._tx
+        tx.log.append(
+            LogRow(
+                position=tx.position,
+                leaf=b"",
+                epoch=tx.epoch,
+                recorded_ms=tx.now_ms,
+                actor=actor,
+                strength="",
+                operation=SUPPRESSED,
+                mode="",
+                outcome=SUPPRESSED,
+                detail=skeleton.encode({"count": count}).decode(),
+                salt=tx.random(log.SALT_BYTES),
+            )
+        )
+
+    def _reply(self, row: LogRow) -> bytes:
+        """The reply of a command from its row: the same function serves the first time and each replay."""
+        cursor = None
+        if row.reply_sequence is not None and row.project is not None:
+            cursor = self._tx.project_cursor(row.project, row.reply_sequence)
+        return encode_ok(self._tx.render(row.reply), row.reply_revision, cursor)
+
+    # --- between batches ----------------------------------------------------------------------------------------
+    @property
+    def durable(self) -> tuple[int, bytes]:
+        """Position and leaf of the last durable row: what the marker may say."""
+        return self._tx.log.tail
+
+    def tidy(self, *, drain: bool = False) -> None:
+        """When idle, or at the drain: empties the outbox a step, and writes down what was suppressed."""
+        due = self._refusals.due(self._ambient.monotonic(), drain=drain)
+        if not due and self._tx.one("SELECT 1 FROM outbox LIMIT 1") is None:
+            return
+        self.begin()
+        for actor, count in due:
+            self._note_suppressed(actor, count)
+        while self._tx.log.drain_outbox(self._durable, limits.OUTBOX_DRAIN_ROWS_MAX) and drain:
+            pass
+        self.commit()
+
+
+# --- helpers ----------------------------------------------------------------------------------------------------
+def _handler_key(request: Request) -> tuple[Socket, str]:
+    return request.operation.socket, request.operation.name
+
+
+def _causation(request: Request) -> str | None:
+    """The event that the client says caused this, where it says so."""
+    said = request.meta.causation_event_ref if request.meta is not None else None
+    return said if isinstance(said, str) else None
+
+
+def _unadmitted(command: Command) -> Admission:
+    """What is known of a command that admission refused."""
+    speaker = command.speaker
+    mode = str(command.request.operation.mode)
+    return Admission(
+        actor=speaker.actor, strength=speaker.strength, mode=mode, scope="", author=speaker.actor
+    )
+
+
+def _audit_row(
+    tx: Transaction, request: Request, admission: Admission, outcome: str, salt: bytes, key: str | None
+) -> LogRow:
+    """The audit part of a row. Its detail holds a keyed digest of the client's key, and nothing else of the client's."""
+    detail = {} if key is None else {"idem": mac(tx.keys.audit, key.encode()).hex()}
+    return LogRow(
+        position=tx.position,
+        leaf=b"",
+        epoch=tx.epoch,
+        recorded_ms=tx.now_ms,
+        actor=admission.actor,
+        strength=admission.strength,
+        operation=request.operation.name,
+        mode=admission.mode,
+        outcome=outcome,
+        detail=skeleton.encode(detail).decode(),
+        correlation=request.meta.request_id if request.meta is not None and outcome == log.APPLIED else None,
+        salt=salt,
+    )
+
+
+def _with_event(tx: Transaction, row: LogRow, index: int) -> LogRow:
+    """The row with the command's event of that index, its sequences the next of its stream and project."""
+    if index >= len(tx.events):
+        return row
+    event = tx.events[index]
+    sequence = None if event.project is None else tx.log.project_sequence(event.project) + 1
+    return msgspec.structs.replace(
+        row,
+        position=tx.position,
+        event_id=event.event_id,
+        type=event.type,
+        schema_ref=event.schema_ref,
+        resource=event.resource,
+        resource_revision=event.resource_revision,
+        author=tx.author,
+        causation=tx.causation,
+        classification=event.classification,
+        stream=event.stream,
+        stream_sequence=tx.log.stream_sequence(event.stream) + 1,
+        project=event.project,
+        project_sequence=sequence,
+        payload=event.payload,
+    )
+
+
+def _reply_sequence(tx: Transaction, applied: Applied) -> int | None:
+    """The project sequence that the reply's cursor stands after: of the command's last event."""
+    if not applied.cursor or not tx.events or tx.events[0].project is None:
+        return None
+    return tx.log.project_sequence(tx.events[0].project) + len(tx.events)
+
+
+def _authorize_replay(tx: Transaction, first: LogRow, request: Request, admission: Admission) -> None:
+    """Whether this actor may still have the stored reply. Raises Refusal ``stale-lease``.
+
+    A client's command was admitted a moment ago, and its scope holds its actor. A worker gets its attempt's receipts
+    while the attempt is current; and the attempt that a command of its own ended gets that command's reply, because a
+    lost reply must be recoverable.
+    """
+    if request.operation.socket is not Socket.WORKER:
+        return
+    attempt = admission.attempt
+    if attempt is None:
+        assert admission.invocation is not None
+        attempt = attempts.latest(tx, admission.invocation.position)
+        if (
+            attempt is not None
+            and attempt.claim == first.position
+            and attempts.is_current(tx, attempt, attempt.fence)
+        ):
+            return
+        raise stale_lease("the claim's attempt is no longer the current one; claim again with a new key")
+    fence = getattr(request.args, "fence_epoch", None)
+    if isinstance(fence, int) and fence == attempt.fence:
+        if attempt.ending == first.position:
+            return
+        if attempts.is_current(tx, attempt, fence):
+            tx.leases.renew(attempt.invocation, attempt.term_seconds)
+            return
+    raise stale_lease(
+        "this attempt is no longer the current one; what it did stands, and it gets no more receipts"
+    )
+
+
+def _problem(problem: Problem) -> Answer:
+    return Answer(encode_problem(problem))

@@ -1,0 +1,64 @@
+"""Crash hooks: the process calls abort() at a named point of a named command.
+
+``TALLYD_ABORT=<phase>:<operation>[@worker|@client][#<n>]`` fires once, at the n-th command of that kind that this process
+executes; a replay and a refusal are none. They exist only under ``tallyd --test-hooks``; without it the variable is a
+start-up error. ``before_commit`` is after the command's savepoint and before its batch's COMMIT; ``after_commit`` is
+durable and not replied.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Final, Protocol
+
+from tallystick.protocol.registry import Socket
+
+BEFORE_COMMIT: Final = "before_commit"
+AFTER_COMMIT: Final = "after_commit"
+
+_ARM: Final = re.compile(r"([a-z_:]+):([a-z0-9_]+)(?:@(worker|client))?(?:#([1-9][0-9]*))?\Z")
+
+
+class Hooks(Protocol):
+    """What the clerk tells of its progress."""
+
+    def executed(self, operation: str, socket: Socket) -> None: ...
+    def reached(self, phase: str) -> None: ...
+
+
+class NoHooks:
+    """In production nothing listens."""
+
+    def executed(self, operation: str, socket: Socket) -> None:
+        pass
+
+    def reached(self, phase: str) -> None:
+        pass
+
+
+class AbortHook:
+    """Aborts the process at one point of one command, or at one step of the first start."""
+
+    def __init__(self, armed: str) -> None:
+        """Raises ValueError where the text names no point."""
+        match = _ARM.match(armed)
+        if match is None:
+            raise ValueError(f"TALLYD_ABORT={armed!r} is not <phase>:<operation>[@worker|@client][#<n>]")
+        self._phase, self._operation, self._socket = match[1], match[2], match[3]
+        self._left = int(match[4] or 1)
+        self._due = False
+
+    def executed(self, operation: str, socket: Socket) -> None:
+        if operation == self._operation and self._socket in (None, str(socket)):
+            self._left -= 1
+            self._due = self._due or self._left == 0
+
+    def reached(self, phase: str) -> None:
+        if self._due and phase == self._phase:
+            os.abort()
+
+    def step(self, name: str) -> None:
+        """A step of the first start: ``TALLYD_ABORT=start:<step>``."""
+        if self._phase == "start" and name.replace(":", "_") == self._operation:
+            os.abort()

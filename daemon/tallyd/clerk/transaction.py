@@ -1,0 +1,213 @@
+"""The context of a command: what it reads, what it writes, and the time, ids and randomness that it may use.
+
+One ``Transaction`` serves one clerk; ``begin_command`` makes it ready for the next command. Domain code gets everything
+from here, so that the same code runs in the daemon and under a seed. What it writes is remembered for the log row's
+commitments; the log row itself is written by the clerk when the command has been judged.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Final
+
+import apsw
+import msgspec
+
+from tallyd.clerk.leases import Leases
+from tallyd.ledger import ids, log, skeleton, times
+from tallyd.ledger.log import Log
+from tallyd.ledger.view import ProjectRow, Sealed, SpaceRow, Value, View
+from tallyd.store.ambient import Ambient
+from tallyd.store.bodies import BODIES_PER_COMMAND_MAX, OBJECT_RANDOM_BYTES, BodyStore, ObjectKeys
+from tallyd.store.identity import Identity
+
+_CACHED_ROWS_MAX: Final = 16_384
+"""Projects and spaces remembered by the clerk; beyond it all are forgotten and read again."""
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that a command writes. Sequences, position and time are given by the append."""
+
+    event_id: bytes
+    type: str
+    schema_ref: str
+    resource: str
+    resource_revision: int | None
+    stream: int
+    project: int | None
+    classification: str
+    payload: bytes
+    """Skeleton."""
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command's handler did."""
+
+    result: bytes | None = None
+    """Skeleton of the result; None where it is the first event's payload."""
+    revision: int | None = None
+    cursor: bool = True
+    """Whether the reply tells the project cursor after the command's last event."""
+
+
+class Transaction(View):
+    """A view that writes. Used by the clerk's thread alone."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        keys: Sealed,
+        identity: Identity,
+        ambient: Ambient,
+        leases: Leases,
+        log_: Log,
+    ) -> None:
+        super().__init__(db, keys, identity, ambient.wall_ms, BodyStore(keys.objects))
+        self.log = log_
+        self.leases = leases
+        self._ambient = ambient
+        self._uuid7 = ids.Uuid7(ambient.wall_ms, ambient.random)
+        self._projects: dict[str, ProjectRow] = {}
+        self._spaces: dict[str, SpaceRow] = {}
+        self._inserts: dict[tuple[str, ...], str] = {}
+        self.begin_command("", "", None)
+
+    # --- one command --------------------------------------------------------------------------------------------
+    def begin_command(self, actor: str, author: str, causation: str | None) -> None:
+        """Makes ready for a command of ``actor`` (the channel's), whose events name ``author``."""
+        self.actor = actor
+        self.author = author
+        self.causation = causation
+        self.now_ms = self._ambient.wall_ms()
+        self.events: list[Event] = []
+        self.state_rows: list[bytes] = []
+        self.lease_changes: list[Callable[[], None]] = []
+        self.request_key: bytes | None = None
+        self.step_of: int | None = None
+        self._bodies: dict[int, bytes] = {}
+        self._content_key: bytes | None = None
+        self._touched: set[str] = set()
+
+    def undo_command(self) -> None:
+        """After a ROLLBACK TO: forgets what the command left in memory."""
+        self.log.forget()
+        for identifier in self._touched:
+            self._projects.pop(identifier, None)
+            self._spaces.pop(identifier, None)
+        self._touched.clear()
+
+    def undo_all(self) -> None:
+        """After a whole rollback: forgets everything that was read or written in it."""
+        self.log.forget()
+        self._projects.clear()
+        self._spaces.clear()
+
+    def settle_leases(self) -> None:
+        """When the command is in: what it did to leases takes effect. A refused command changed none."""
+        for change in self.lease_changes:
+            change()
+
+    def trim(self) -> None:
+        """Between two batches: keeps what is remembered within its bound."""
+        if len(self._projects) + len(self._spaces) > _CACHED_ROWS_MAX:
+            self._projects.clear()
+            self._spaces.clear()
+
+    # --- what it may use ----------------------------------------------------------------------------------------
+    @property
+    def position(self) -> int:
+        """The log position that the command's first row will have."""
+        return self.log.next_position
+
+    @property
+    def now(self) -> str:
+        """The command's time as a timestamp of the wire."""
+        return times.rfc3339(self.now_ms)
+
+    def new_id(self) -> bytes:
+        """128 bits of a new id."""
+        return self._uuid7()
+
+    def random(self, count: int) -> bytes:
+        return self._ambient.random(count)
+
+    # --- reads with memory --------------------------------------------------------------------------------------
+    def project(self, project_id: str) -> ProjectRow | None:
+        known = self._projects.get(project_id)
+        if known is None and (known := super().project(project_id)) is not None:
+            self._projects[project_id] = known
+        return known
+
+    def space(self, space_id: str) -> SpaceRow | None:
+        known = self._spaces.get(space_id)
+        if known is None and (known := super().space(space_id)) is not None:
+            self._spaces[space_id] = known
+        return known
+
+    def content(self, body: int) -> bytes | None:
+        fresh = self._bodies.get(body)
+        return super().content(body) if fresh is None else fresh
+
+    # --- writes -------------------------------------------------------------------------------------------------
+    def insert(self, table: str, **columns: Value) -> None:
+        """Inserts a row and puts it under the command's state commitment."""
+        names = (table, *columns)
+        sql = self._inserts.get(names)
+        if sql is None:
+            marks = ", ".join("?" * len(columns))
+            sql = self._inserts[names] = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+        self.db.execute(sql, tuple(columns.values()))
+        self._wrote(table, None, columns)
+
+    def update(self, table: str, key: dict[str, Value], **columns: Value) -> None:
+        """Changes the one row of ``key``, and puts the change under the command's state commitment."""
+        names = (table, *key, "", *columns)
+        sql = self._inserts.get(names)
+        if sql is None:
+            sets = ", ".join(f"{name} = ?" for name in columns)
+            where = " AND ".join(f"{name} = ?" for name in key)
+            sql = self._inserts[names] = f"UPDATE {table} SET {sets} WHERE {where}"
+        self.db.execute(sql, (*columns.values(), *key.values()))
+        assert self.db.changes() == 1, f"an update of {table} met {self.db.changes()} rows"
+        self._wrote(table, key, columns)
+
+    def update_space(self, space: SpaceRow, **columns: Value) -> SpaceRow:
+        """Changes a space's row, and gives it as it is now."""
+        self.update("spaces", {"position": space.position}, **columns)
+        changed = msgspec.structs.replace(space, **columns)
+        self._touched.add(space.space_id)
+        self._spaces[space.space_id] = changed
+        return changed
+
+    def register(self, digits: bytes) -> None:
+        """Makes the id of an object that has no event of its own lead to this command."""
+        self.db.execute("INSERT INTO ids (id, position) VALUES (?, ?)", (digits, self.position))
+
+    def seal(self, content: bytes) -> tuple[int, ObjectKeys]:
+        """Keeps content (canonical JSON) as a body of this command; returns its number and its object's keys."""
+        ordinal = len(self._bodies)
+        assert ordinal < BODIES_PER_COMMAND_MAX, "a command brought more bodies than it has numbers for"
+        body = self.position * BODIES_PER_COMMAND_MAX + ordinal
+        keys = self.bodies.put(self.db, body, content, self._ambient.random(OBJECT_RANDOM_BYTES))
+        self._bodies[body] = content
+        if self._content_key is None:
+            self._content_key, self.request_key = keys.digest, keys.request
+        return body, keys
+
+    def emit(self, event: Event) -> None:
+        """Adds an event to the command."""
+        self.events.append(event)
+
+    # --- commitments --------------------------------------------------------------------------------------------
+    def content_commitment(self) -> bytes | None:
+        """HMAC over the digest of all content of the command, under its first object's digest key; None without."""
+        if self._content_key is None:
+            return None
+        return log.content_commitment(self._content_key, list(self._bodies.values()))
+
+    def _wrote(self, table: str, key: dict[str, Value] | None, columns: dict[str, Value]) -> None:
+        said: list[Value] = [table]
+        for name, value in (*(key or {}).items(), *columns.items()):
+            said += (name, base64.b64encode(value).decode() if isinstance(value, bytes) else value)
+        self.state_rows.append(skeleton.encode(said))

@@ -1,0 +1,105 @@
+"""Events as clients read them: KCP's envelope, put together from log rows when it is served.
+
+A read goes through a project's events by its dense sequence. A filtered one moves its cursor over what it skips, so that
+nothing is looked at twice; it looks at no more than ``SCAN_ROWS_MAX`` rows at a time, and its cursor says how far it came.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from tallyd.ledger import ids, log, skeleton, times
+from tallyd.ledger.log import LogRow
+from tallyd.ledger.pages import Room
+from tallyd.ledger.view import View
+
+SENSITIVE: Final = "class-sensitive"
+"""Above all other classifications: reading it leaves a record first, which this daemon does not keep yet."""
+SCAN_ROWS_MAX: Final = 8_192
+"""Rows that one filtered read looks at: bounds its read transaction."""
+
+_PAYLOAD_HEAD: Final = (
+    b'{"$domain":"dev.kovee.canonical-object-digest.v1","object_kind":"kcp-event-payload","projection":'
+)
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Events found, each in canonical JSON, and the sequence up to which the source was looked at."""
+
+    events: list[bytes]
+    seen: int
+
+
+def payload_digest(payload: bytes, schema_ref: str) -> str:
+    """COD of a payload under its event's schema (KCP 3.4); computed on serving, and stored nowhere."""
+    tail = b',"protocol_major":0,"schema_ref":' + skeleton.encode(schema_ref) + b"}"
+    return hashlib.sha256(_PAYLOAD_HEAD + payload + tail).hexdigest()
+
+
+def envelope(view: View, row: LogRow) -> bytes:
+    """One event. Content that may be read only with a record stays behind ``payload_ref``, its digest that of the
+    payload without it."""
+    assert row.event_id is not None
+    assert row.payload is not None
+    assert row.schema_ref is not None
+    assert row.stream is not None
+    said: dict[str, object] = {
+        "event_id": ids.text("evt", row.event_id),
+        "installation_id": view.identity.installation_id,
+        "realm_id": ids.REALM_ID,
+        "stream_id": view.resource_at(row.stream),
+        "stream_sequence": row.stream_sequence,
+        "type": row.type,
+        "schema_ref": row.schema_ref,
+        "resource_ref": row.resource,
+        "actor_ref": row.author,
+        "correlation_ref": row.correlation,
+        "occurred_at": times.rfc3339(row.recorded_ms),
+        "classification_ref": row.classification,
+    }
+    for name, value in (("causation_ref", row.causation), ("resource_revision", row.resource_revision)):
+        if value is not None:
+            said[name] = value
+    if row.project is not None:
+        said["project_id"] = view.resource_at(row.project)
+        said["project_sequence"] = row.project_sequence
+    if row.classification == SENSITIVE and skeleton.bodies(row.payload):
+        bare = skeleton.render(row.payload, lambda kind, _number: skeleton.ERASED[kind])
+        said["payload_ref"] = said["event_id"]
+        said["payload_digest"] = payload_digest(bare, row.schema_ref)
+    else:
+        payload = view.render(row.payload)
+        said["payload"] = skeleton.embedded(payload)
+        said["payload_digest"] = payload_digest(payload, row.schema_ref)
+    return skeleton.encode(said)
+
+
+def matches(type_: str, prefixes: Sequence[str]) -> bool:
+    """A prefix is met by a type that equals it, or goes on from it with a dot; no prefixes are met by all."""
+    return not prefixes or any(type_ == prefix or type_.startswith(prefix + ".") for prefix in prefixes)
+
+
+def after(view: View, project: int, sequence: int, prefixes: Sequence[str], limit: int) -> Batch:
+    """Up to ``limit`` events of a project after a sequence, or as many as fit a reply, one at least."""
+    found: list[bytes] = []
+    room, seen = Room(), sequence
+    cursor = view.db.execute(
+        log.SELECT + "WHERE project = ? AND project_sequence > ? ORDER BY project_sequence LIMIT ?",
+        (project, sequence, limit if not prefixes else SCAN_ROWS_MAX),
+    )
+    for values in cursor:
+        row = LogRow(*values)
+        assert row.type is not None
+        assert row.project_sequence is not None
+        if matches(row.type, prefixes):
+            event = envelope(view, row)
+            if len(found) == limit or not room.takes(event):
+                break
+            found.append(event)
+        seen = row.project_sequence
+    cursor.close()
+    return Batch(found, seen)

@@ -1,0 +1,70 @@
+"""Skeletons: canonical JSON with places for what is kept elsewhere.
+
+Events, stored results and records hold no content. Where content belongs, a skeleton has a *place*: ``NUL kind number
+NUL``. A raw NUL byte cannot occur in JSON text (RFC 8259 asks for ``\\u0000``), so no value that a client sends can look
+like a place. Putting a skeleton together is cutting it at the NULs and joining the pieces: no JSON is parsed, and the
+bytes are the same each time until something in them is erased.
+
+======= ===================== ==========================================
+kind    number                where the body was erased
+======= ===================== ==========================================
+``p``   body of parts         one part of media type application/x.kovee.redacted
+``n``   body of a name, text  ``"[erased]"``
+``o``   body of an object     ``{}``
+``a``   attempt               (an attempt's id is derived when its claim is served, and is never stored)
+======= ===================== ==========================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+PARTS: Final = b"p"
+NAME: Final = b"n"
+OBJECT: Final = b"o"
+ATTEMPT: Final = b"a"
+
+ERASED: Final = {
+    PARTS: b'[{"media_type":"application/x.kovee.redacted","text":""}]',
+    NAME: b'"[erased]"',
+    OBJECT: b"{}",
+}
+
+_encoder: Final = msgspec.json.Encoder(order="sorted")
+
+
+def place(kind: bytes, number: int | str) -> msgspec.Raw:
+    """What stands in a value that ``encode`` makes a skeleton of."""
+    return msgspec.Raw(b"\0%b%b\0" % (kind, str(number).encode()))
+
+
+def embedded(skeleton: bytes) -> msgspec.Raw:
+    """A skeleton as a member of a greater one."""
+    return msgspec.Raw(skeleton)
+
+
+def encode(value: object) -> bytes:
+    """Canonical JSON (RFC 8785) of a value of typed members: strings, integers, lists, dicts, structs and places.
+
+    Free-form content never passes here: it stands in bodies.
+    """
+    return _encoder.encode(value)
+
+
+def render(skeleton: bytes, fill: Callable[[bytes, bytes], bytes]) -> bytes:
+    """The whole JSON text; ``fill(kind, number)`` gives the bytes for each place."""
+    if b"\0" not in skeleton:
+        return skeleton
+    pieces = skeleton.split(b"\0")
+    for index in range(1, len(pieces), 2):
+        what = pieces[index]
+        pieces[index] = fill(what[:1], what[1:])
+    return b"".join(pieces)
+
+
+def bodies(skeleton: bytes) -> list[int]:
+    """The bodies that the skeleton refers to, in order."""
+    return [int(what[1:]) for what in skeleton.split(b"\0")[1::2] if what[:1] != ATTEMPT]

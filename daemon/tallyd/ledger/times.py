@@ -1,0 +1,22 @@
+"""Timestamps of the wire: RFC 3339, UTC, whole seconds, ``Z`` (KCP 1.3)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def rfc3339(unix_ms: int) -> str:
+    """1 700 000 000 123 → ``2023-11-14T22:13:20Z``."""
+    return (_EPOCH + timedelta(seconds=unix_ms // 1000)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def unix_ms(timestamp: str) -> int:
+    """A timestamp that passed the protocol's shape → Unix time in milliseconds. A leap second counts as the next second."""
+    leap = timestamp[17:19] == "60"
+    plain = timestamp[:17] + "59" + timestamp[19:] if leap else timestamp
+    moment = datetime.fromisoformat(plain.replace("Z", "+00:00"))
+    return (moment - _EPOCH) // _MILLISECOND + (1000 if leap else 0)

@@ -1,0 +1,109 @@
+"""The log's verifier: walks rows, derives each leaf again, and names the first that is wrong, by position and cause.
+
+It reads in slices, each a short read transaction of its own, so that it may run beside a writer; what is appended while it
+runs is not looked at. ``docs/log-format.md`` describes the same for a reader who has no such program.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from tallyd.ledger import log, skeleton
+from tallyd.ledger.log import LogRow
+from tallyd.ledger.view import View
+from tallyd.store.bodies import BODIES_PER_COMMAND_MAX
+
+SLICE_ROWS: Final = 512
+"""Rows of one read transaction."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """The first row that is wrong, and why."""
+
+    position: int
+    cause: str
+
+
+class Walk:
+    """One walk over the log from its beginning to the head at the time of making."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._end = view.number("SELECT max(position) FROM log")
+        self._next = 0
+        self._previous = log.FIRST_PREVIOUS
+        self._streams: dict[int, int] = {}
+        self._projects: dict[int, int] = {}
+        self.suppressed_alone = 0
+        self.rows = 0
+
+    def slices(self) -> Iterator[Fault | None]:
+        """Checks a slice at each step; a fault ends it."""
+        while self._next <= self._end:
+            fault = self._slice()
+            yield fault
+            if fault is not None:
+                return
+
+    def _slice(self) -> Fault | None:
+        rows = self._view.db.execute(
+            log.SELECT + "WHERE position >= ? AND position <= ? ORDER BY position LIMIT ?",
+            (self._next, self._end, SLICE_ROWS),
+        ).fetchall()
+        if not rows:
+            return Fault(self._next, "the row is missing")
+        for values in rows:
+            row = LogRow(*values)
+            cause = self._check(row)
+            if cause is not None:
+                return Fault(row.position, cause)
+            self._previous, self._next = row.leaf, row.position + 1
+            self.rows += 1
+        return None
+
+    def _check(self, row: LogRow) -> str | None:
+        if row.position != self._next:
+            return f"rows {self._next} to {row.position - 1} are missing before it"
+        if log.leaf_hash(log.entry(row, self._previous)) != row.leaf:
+            return "the row does not match its leaf: a field, or the row before it, was changed"
+        if log.result_commitment(row) != row.result_commitment:
+            return "payload, stored result or key do not match their commitment"
+        return self._check_sequences(row) or self._check_content(row)
+
+    def _check_sequences(self, row: LogRow) -> str | None:
+        for name, key, sequence, last in (
+            ("stream", row.stream, row.stream_sequence, self._streams),
+            ("project", row.project, row.project_sequence, self._projects),
+        ):
+            if key is None:
+                continue
+            expected = last.get(key, 0) + 1
+            if sequence != expected:
+                return f"its {name} sequence is {sequence}, and {expected} was due"
+            last[key] = expected
+        return None
+
+    def _check_content(self, row: LogRow) -> str | None:
+        """The content still there is the content that came; what was erased has no key to compare it by."""
+        if row.content_commitment is None:
+            return None
+        commitment = commitment_of_content(self._view, row)
+        if commitment is not None and not hmac.compare_digest(commitment, row.content_commitment):
+            return "its content does not match its commitment"
+        return None
+
+
+def commitment_of_content(view: View, row: LogRow) -> bytes | None:
+    """The commitment derived again from a row's bodies; None where one of them was erased."""
+    first = row.position * BODIES_PER_COMMAND_MAX
+    named = {*skeleton.bodies(row.payload or b""), *skeleton.bodies(row.result or b"")}
+    numbers = sorted(body for body in named if first <= body < first + BODIES_PER_COMMAND_MAX)
+    keys = view.bodies.keys(view.db, first)
+    contents = [view.content(body) for body in numbers]
+    if keys is None or any(content is None for content in contents):
+        return None
+    return log.content_commitment(keys.digest, [content for content in contents if content is not None])

@@ -1,0 +1,208 @@
+"""What a command or a read sees of the store: one connection, the keys, and the few look-ups that all share.
+
+A view over the clerk's connection sees the transaction's own writes; one over a reader's connection sees what is
+durable. It holds no transaction itself and keeps nothing between two uses but ids, which never change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+import apsw
+import msgspec
+
+from tallyd.ledger import ids, log, skeleton
+from tallyd.ledger.cursors import Cursors
+from tallyd.store.bodies import BodyStore
+from tallyd.store.identity import Identity
+
+Value = int | str | bytes | float | None
+
+
+class Sealed(Protocol):
+    """The keys that a view needs, as the store has them."""
+
+    @property
+    def objects(self) -> bytes: ...
+    @property
+    def cursor(self) -> bytes: ...
+    @property
+    def attempts(self) -> bytes: ...
+    @property
+    def audit(self) -> bytes: ...
+
+
+class ProjectRow(msgspec.Struct, frozen=True):
+    """A row of ``projects``, its fields in the table's order."""
+
+    position: int
+    id: bytes
+    revision: int
+    name: int
+    status: str
+    default_classification_ref: str
+    policy_set_ref: str
+    created_by: str
+    created_ms: int
+
+    @property
+    def project_id(self) -> str:
+        return ids.text("proj", self.id)
+
+
+class SpaceRow(msgspec.Struct, frozen=True):
+    """A row of ``spaces``, its fields in the table's order."""
+
+    position: int
+    id: bytes
+    project: int
+    revision: int
+    title: int
+    purpose_contribution_ref: str | None
+    visibility: str
+    status: str
+    main_branch: bytes
+    next_space_sequence: int
+    branch_sequence: int
+    branch_head: bytes
+    default_classification_ref: str
+    policy_set_ref: str
+    created_by: str
+    created_ms: int
+
+    @property
+    def space_id(self) -> str:
+        return ids.text("space", self.id)
+
+    @property
+    def branch_id(self) -> str:
+        return ids.text("branch", self.main_branch)
+
+
+PROJECT_COLUMNS: Final = ", ".join(ProjectRow.__struct_fields__)
+SPACE_COLUMNS: Final = ", ".join(SpaceRow.__struct_fields__)
+
+
+class View:
+    """Reads over one connection."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        keys: Sealed,
+        identity: Identity,
+        wall_ms: Callable[[], int],
+        bodies: BodyStore | None = None,
+    ) -> None:
+        self.db = db
+        self.identity = identity
+        self.wall_ms = wall_ms
+        self.keys = keys
+        self.bodies = bodies or BodyStore(keys.objects)
+        self.cursors = Cursors(keys.cursor, identity.epoch.number, identity.epoch.nonce)
+        self._stream_ids: dict[int, str] = {log.REALM_STREAM: ids.REALM_ID}
+
+    @property
+    def epoch(self) -> int:
+        """The number of the store's epoch."""
+        return self.identity.epoch.number
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+    def one(self, sql: str, *values: Value) -> tuple[Value, ...] | None:
+        """The first row, or None."""
+        return self.db.execute(sql, values).fetchone()
+
+    def all(self, sql: str, *values: Value) -> Sequence[tuple[Value, ...]]:
+        """All rows."""
+        return self.db.execute(sql, values).fetchall()
+
+    def number(self, sql: str, *values: Value) -> int:
+        """The one integer of a query that always has one; NULL is 0."""
+        row = self.db.execute(sql, values).fetchone()
+        assert row is not None
+        return 0 if row[0] is None else int(row[0])
+
+    def position_of(self, prefix: str, identifier: str) -> int | None:
+        """The log position of the row that made an object or event of that prefix, where the id has the shape of ours.
+
+        Whether it really is an object of that kind is the caller's look-up in the kind's own table.
+        """
+        digits = ids.digits(prefix, identifier)
+        if digits is None:
+            return None
+        row = self.db.execute("SELECT position FROM ids WHERE id = ?", (digits,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def log_row(self, position: int) -> log.LogRow:
+        """A row that must exist."""
+        row = log.read(self.db, position)
+        if row is None:
+            raise LookupError(f"log row {position} is missing")
+        return row
+
+    def project(self, project_id: str) -> ProjectRow | None:
+        """The project of that id, or None."""
+        position = self.position_of("proj", project_id)
+        return None if position is None else self.project_at(position)
+
+    def project_at(self, position: int) -> ProjectRow | None:
+        row = self.db.execute(
+            f"SELECT {PROJECT_COLUMNS} FROM projects WHERE position = ?", (position,)
+        ).fetchone()
+        return None if row is None else ProjectRow(*row)
+
+    def space(self, space_id: str) -> SpaceRow | None:
+        """The space of that id, or None."""
+        position = self.position_of("space", space_id)
+        return None if position is None else self.space_at(position)
+
+    def space_at(self, position: int) -> SpaceRow | None:
+        row = self.db.execute(
+            f"SELECT {SPACE_COLUMNS} FROM spaces WHERE position = ?", (position,)
+        ).fetchone()
+        return None if row is None else SpaceRow(*row)
+
+    def resource_at(self, position: int) -> str:
+        """The id of the object that a stream or project is named by: the resource of its first row."""
+        known = self._stream_ids.get(position)
+        if known is None:
+            row = self.db.execute("SELECT resource FROM log WHERE position = ?", (position,)).fetchone()
+            if row is None or row[0] is None:
+                raise LookupError(f"log row {position} names no object")
+            known = self._stream_ids[position] = str(row[0])
+        return known
+
+    # --- rendering ----------------------------------------------------------------------------------------------
+    def render(self, skeleton_bytes: bytes) -> bytes:
+        """A skeleton with its content, as a client gets it."""
+        return skeleton.render(skeleton_bytes, self._fill)
+
+    def _fill(self, kind: bytes, number: bytes) -> bytes:
+        if kind == skeleton.ATTEMPT:
+            invocation, ordinal, epoch = number.decode().split(".")
+            return b'"%b"' % self.attempt_id(int(invocation), int(ordinal), int(epoch)).encode()
+        content = self.content(int(number))
+        return skeleton.ERASED[kind] if content is None else content
+
+    def content(self, body: int) -> bytes | None:
+        """A body's canonical JSON, or None where it was erased."""
+        return self.bodies.get(self.db, body)
+
+    def attempt_id(self, invocation: int, ordinal: int, epoch: int) -> str:
+        """The secret id of an attempt: derived for who may have it, and stored nowhere."""
+        said = log.framed(self.resource_at(invocation).encode(), b"%d" % ordinal, b"%d" % epoch)
+        return (
+            "att-"
+            + hmac.digest(self.keys.attempts, b"tallystick attempt v1" + said, hashlib.sha256).hex()[:32]
+        )
+
+    def project_cursor(self, project: int, sequence: int) -> str:
+        """The cursor just after an event of a project, in this epoch."""
+        return self.cursors.token(self.resource_at(project), sequence)
+
+    def project_head(self, project: int) -> int:
+        """The last sequence of a project's events."""
+        return self.number("SELECT max(project_sequence) FROM log WHERE project = ?", project)

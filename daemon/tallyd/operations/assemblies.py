@@ -1,0 +1,250 @@
+"""Context assemblies: exactly what an assistant is given, by reference and digest, with nothing left out in silence."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from tallyd.admission import Admission
+from tallyd.clerk.transaction import Applied, Event, Transaction
+from tallyd.ledger import ids, skeleton
+from tallyd.ledger.view import SpaceRow, View
+from tallyd.operations import frontiers, objects
+from tallyd.operations.contributions import worker_space
+from tallyd.operations.objects import ContributionRow, RelationRow
+from tallyd.operations.results import Served, branch_of, check_revision, given
+from tallystick.protocol import arguments, limits
+from tallystick.protocol.digests import cod
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import invalid, not_found, unavailable
+
+ASSEMBLY_SCHEMA: Final = "schema:context-assembly-v1"
+POLICY: Final = "explicit_refs_v1"
+_CLAIM_OVERHEAD_BYTES: Final = 16_384
+"""Invocation, frontier and envelope of a claim, beside its assembly and items."""
+
+
+class AssemblyRow(msgspec.Struct, frozen=True):
+    """A row of ``assemblies``, its fields in the table's order."""
+
+    position: int
+    space: int
+    digest: bytes
+
+
+_SELECT: Final = f"SELECT {', '.join(AssemblyRow.__struct_fields__)} FROM assemblies WHERE position = ?"
+
+
+def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``context_assembly_create``, on both sockets; in any status of the space, whose revision it leaves alone."""
+    args = request.args
+    assert isinstance(args, arguments.ContextAssemblyCreateArgs)
+    space = worker_space(tx, admission, args.space_id)
+    branch_of(space, args.branch_id)
+    check_revision(request, space.revision, f"space {space.space_id}")
+    _check_policy(args)
+    found = [_resolve(tx, space, ref) for ref in given(args.required_refs, [])]
+    for ref in given(args.trigger_refs, []):
+        _resolve(tx, space, ref)
+    contributions = [(ref, row) for ref, row in found if isinstance(row, ContributionRow)]
+    relations = [(ref, row) for ref, row in found if isinstance(row, RelationRow)]
+    for ref, row in contributions:
+        refuse_unreadable(tx, ref, row)
+    record = _record(tx, admission, args, space, contributions, relations)
+    encoded = skeleton.encode(record)
+    _check_claim_fits(tx, encoded, contributions)
+    digits = ids.digits("casm", str(record["assembly_id"]))
+    assert digits is not None
+    tx.insert(
+        "assemblies", position=tx.position, space=space.position, digest=bytes.fromhex(str(record["digest"]))
+    )
+    tx.emit(
+        Event(
+            event_id=digits,
+            type="dev.kovee.space.context-assembly-created.v1",
+            schema_ref=ASSEMBLY_SCHEMA,
+            resource=str(record["assembly_id"]),
+            resource_revision=1,
+            stream=space.position,
+            project=space.project,
+            classification=str(record["classification_join_ref"]),
+            payload=skeleton.encode(
+                {
+                    name: record[name]
+                    for name in ("assembly_id", "space_id", "frontier_ref", "digest", "totals")
+                }
+            ),
+        )
+    )
+    return Applied(result=encoded, revision=1)
+
+
+def _check_policy(args: arguments.ContextAssemblyCreateArgs) -> None:
+    if args.selection_policy_ref != POLICY:
+        raise invalid(
+            f"$.args.selection_policy_ref: {POLICY} is the one selection policy; name the refs yourself"
+        )
+    for name in ("recipe_ref", "recipe_revision"):
+        if getattr(args, name) is not msgspec.UNSET:
+            raise invalid(f"$.args.{name}: there are no recipes; leave it out and name the refs yourself")
+
+
+def _resolve(tx: Transaction, space: SpaceRow, ref: str) -> tuple[str, ContributionRow | RelationRow]:
+    row = objects.in_space(tx, space, ref)
+    if row is None:
+        raise not_found("contribution or relation on this branch", ref)
+    return ref, row
+
+
+def refuse_unreadable(view: View, ref: str, row: ContributionRow) -> None:
+    """Raises Refusal ``unavailable`` for an item that cannot be given: erased, or to be read only with a record."""
+    if row.classification == objects.SENSITIVE:
+        raise unavailable(
+            f"item {ref} is {objects.SENSITIVE}: reading it must leave a record first, which this version does not keep; "
+            "assemble without it"
+        )
+    if view.one("SELECT 1 FROM bodies WHERE body = ?", row.body) is None:
+        raise unavailable(f"item {ref} was erased; assemble without it")
+
+
+def _record(
+    tx: Transaction,
+    admission: Admission,
+    args: arguments.ContextAssemblyCreateArgs,
+    space: SpaceRow,
+    contributions: list[tuple[str, ContributionRow]],
+    relations: list[tuple[str, RelationRow]],
+) -> dict[str, object]:
+    frontier_digits = tx.new_id()
+    tx.register(frontier_digits)
+    frontier = frontiers.pin_row(tx, space, frontier_digits)
+    joined = {row.classification for _, row in (*contributions, *relations)}
+    total = sum(row.size for _, row in contributions)
+    said: dict[str, object] = {
+        "assembly_id": ids.text("casm", tx.new_id()),
+        "revision": 1,
+        "realm_id": ids.REALM_ID,
+        "project_id": tx.resource_at(space.project),
+        "space_id": space.space_id,
+        "branch_id": space.branch_id,
+        "audience_ref": args.audience_ref,
+        "purpose": args.purpose,
+        "trigger_refs": given(args.trigger_refs, []),
+        "frontier_ref": frontier.frontier_id,
+        "frontier_digest": frontier.digest.hex(),
+        "selection_policy_ref": POLICY,
+        "selection_policy_digest": cod(
+            "kovee-selection-policy", "schema:kovee-selection-policy-v1", {"policy": POLICY, "version": 1}
+        ),
+        "items": [_item(order, ref, row) for order, (ref, row) in enumerate(contributions)],
+        "relations": [{"relation_ref": ref, "digest": row.digest.hex()} for ref, row in relations],
+        "transformations": [],
+        "omissions": [],
+        "classification_join_ref": joined.pop() if len(joined) == 1 else space.default_classification_ref,
+        "totals": {"items": len(contributions), "bytes": total, "estimated_tokens": total // 4},
+        "selection_policy_version": "v1",
+        "assembler_version": "tallystick-explicit-refs-v1",
+        "authorization_dependency_set_ref": "authz-owner-local-v1",
+        "authority_digest": cod(
+            "kovee-authority",
+            "schema:kovee-authority-v1",
+            {"actor_ref": admission.author, "branch_id": space.branch_id, "space_id": space.space_id},
+        ),
+        "created_at": tx.now,
+    }
+    said["digest"] = cod("kovee-context-assembly", ASSEMBLY_SCHEMA, said)
+    return said
+
+
+def _item(order: int, ref: str, row: ContributionRow) -> dict[str, object]:
+    return {
+        "object_ref": ref,
+        "revision": objects.REVISION,
+        "digest": row.digest.hex(),
+        "size": row.size,
+        "classification_ref": row.classification,
+        "role": "required",
+        "order": order,
+        "inclusion_reason": "explicit_ref",
+    }
+
+
+def _check_claim_fits(
+    tx: Transaction, encoded: bytes, contributions: list[tuple[str, ContributionRow]]
+) -> None:
+    """A claim hands over every item whole: an assembly whose claim would not fit a reply is refused now."""
+    needed = _CLAIM_OVERHEAD_BYTES + len(encoded)
+    for _, row in contributions:
+        payload = tx.log_row(row.position).payload
+        assert payload is not None
+        needed += len(payload) + row.size
+    if needed > limits.REPLY_BYTES_MAX:
+        raise invalid(
+            f"$.args.required_refs: the items come to {needed} bytes, and a claim can hand over "
+            f"{limits.REPLY_BYTES_MAX}; name fewer"
+        )
+    _check_claim_nodes(tx, contributions)
+
+
+def _check_claim_nodes(tx: Transaction, contributions: list[tuple[str, ContributionRow]]) -> None:
+    nodes = 0
+    for _, row in contributions:
+        content = tx.content(row.body) or b""
+        nodes += 40 + content.count(b",") + content.count(b"[") + content.count(b"{")
+    if nodes > limits.NODES_MAX:
+        raise invalid(
+            f"$.args.required_refs: the items hold about {nodes} values, and a claim can hand over {limits.NODES_MAX}; "
+            "name fewer"
+        )
+
+
+# --- reads ------------------------------------------------------------------------------------------------------
+def find(view: View, assembly_id: str) -> AssemblyRow | None:
+    """The assembly of that id, wherever it stands."""
+    position = view.position_of("casm", assembly_id)
+    return None if position is None else at(view, position)
+
+
+def at(view: View, position: int) -> AssemblyRow | None:
+    row = view.db.execute(_SELECT, (position,)).fetchone()
+    return None if row is None else AssemblyRow(*row)
+
+
+def record_at(view: View, position: int) -> bytes:
+    """An assembly's record: what its command answered. It holds no content."""
+    result = view.log_row(position).result
+    assert result is not None
+    return result
+
+
+def items_at(view: View, position: int) -> list[bytes]:
+    """Skeletons of the contributions that the assembly names, in its order, each compared with what it names.
+
+    Raises Refusal ``unavailable``, with the item, where one was erased or is not what the assembly pinned.
+    """
+    record = msgspec.json.decode(record_at(view, position))
+    skeletons = []
+    for item in record["items"]:
+        ref = item["object_ref"]
+        row = objects.contribution(view, ref)
+        if row is None or row.digest.hex() != item["digest"]:
+            raise unavailable(f"item {ref} is not what the assembly pinned; assemble again")
+        refuse_unreadable(view, ref, row)
+        payload = view.log_row(row.position).payload
+        assert payload is not None
+        skeletons.append(payload)
+    return skeletons
+
+
+def show(view: View, request: Request, admission: Admission) -> Served:
+    """``context_assembly_show``: refused by name where an item can no longer be given."""
+    args = request.args
+    assert isinstance(args, arguments.ContextAssemblyShowArgs)
+    assert admission.project is not None
+    row = find(view, args.assembly_id)
+    space = None if row is None else view.space_at(row.space)
+    if row is None or space is None or space.project != admission.project.position:
+        raise not_found("assembly", args.assembly_id)
+    items_at(view, row.position)
+    return Served(record_at(view, row.position), 1)

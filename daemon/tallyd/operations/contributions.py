@@ -1,0 +1,344 @@
+"""Contributions: what is said in a space. Append-only; the record never changes but by erasure."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tallyd.admission import Admission
+from tallyd.clerk.transaction import Applied, Event, Transaction
+from tallyd.ledger import ids, log, pages, skeleton
+from tallyd.ledger.view import SpaceRow, View
+from tallyd.operations import objects
+from tallyd.operations.results import Served, branch_of, check_open, check_revision, given, optional, space_in
+from tallystick.protocol import arguments, limits
+from tallystick.protocol.canonical import canonical
+from tallystick.protocol.digests import branch_next
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import forbidden, invalid, not_found, stale_revision, unavailable
+from tallystick.protocol.records import ContributionPart
+
+APPENDED: Final = "dev.kovee.space.contribution-appended.v1"
+BODY_SCHEMA: Final = "schema:contribution-body-v1"
+RETENTION_DEFAULT: Final = "ret-default"
+
+_SERVED_BYTES_MAX: Final = limits.REPLY_BYTES_MAX - 16_384
+_SERVED_NODES_MAX: Final = limits.NODES_MAX - 256
+_PARTS_DEPTH_MAX: Final = limits.DEPTH_MAX - 6
+"""The deepest read that shows a body is a worker's progress: six containers stand around its parts."""
+
+
+def append(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``contribution_append``, on both sockets.
+
+    Order of checks: space, status, branch, revision, head, kind, parts, references (KCP 16.1).
+    """
+    args = request.args
+    assert isinstance(args, arguments.ContributionAppendArgs)
+    space = writable_space(tx, request, admission, args.space_id, args.branch_id)
+    compare_head(space, args.expected_head_digest)
+    if args.kind == "system_notice":
+        raise forbidden("a system_notice is written by services alone; choose another kind")
+    for index, part in enumerate(args.body_parts):
+        _check_part(tx, space, part, f"$.args.body_parts[{index}]")
+    subjects, sources = given(args.subject_refs, []), given(args.source_refs, [])
+    _check_refs(tx, space, subjects)
+    _check_refs(tx, space, sources)
+    parts = canonical(args.body_parts)
+    _check_servable(parts)
+    return _write(tx, request, admission, args, space, parts)
+
+
+def writable_space(
+    tx: Transaction, request: Request, admission: Admission, space_id: str, branch_id: str
+) -> SpaceRow:
+    """The open space that a command writes to, its branch and revision checked."""
+    space = worker_space(tx, admission, space_id)
+    check_open(space)
+    branch_of(space, branch_id)
+    check_revision(request, space.revision, f"space {space_id}")
+    return space
+
+
+def worker_space(tx: View, admission: Admission, space_id: str) -> SpaceRow:
+    """The space, where it is in the project and, for a worker whose invocation has one, the invocation's own."""
+    assert admission.project is not None
+    space = space_in(tx, admission.project, space_id)
+    invocation = admission.invocation
+    if invocation is not None and invocation.space not in (None, space.position):
+        raise not_found("space", space_id)
+    return space
+
+
+def compare_head(space: SpaceRow, expected: str | UnsetType) -> None:
+    """The compare-and-set of the branch head; left out by who asked to land at the head."""
+    head = space.branch_head.hex()
+    if expected is not UNSET and not hmac.compare_digest(expected, head):
+        raise stale_revision(
+            space.revision,
+            f"the head of branch {space.branch_id} has moved to sequence {space.branch_sequence}; read what is new, "
+            "and append to the head that is given here",
+            {"digest": head, "branch_sequence": space.branch_sequence},
+        )
+
+
+def advance(tx: Transaction, space: SpaceRow, object_digest: bytes, *, contributions: int) -> SpaceRow:
+    """Moves the head over an object with that digest, and the space's revision by one."""
+    sequence = space.branch_sequence + 1
+    return tx.update_space(
+        space,
+        revision=space.revision + 1,
+        next_space_sequence=space.next_space_sequence + contributions,
+        branch_sequence=sequence,
+        branch_head=bytes.fromhex(branch_next(space.branch_head.hex(), sequence, object_digest.hex())),
+    )
+
+
+def _check_part(tx: Transaction, space: SpaceRow, part: ContributionPart, at: str) -> None:
+    if part.target_ref is not UNSET:
+        if part.target_kind != "principal" or part.target_ref != ids.OWNER:
+            raise not_found("principal or active alias", part.target_ref)
+    elif part.artifact_ref is not UNSET:
+        raise not_found("artifact", part.artifact_ref)
+    elif part.object_ref is not UNSET:
+        _check_reference(tx, space, part, at)
+
+
+def _check_reference(tx: Transaction, space: SpaceRow, part: ContributionPart, at: str) -> None:
+    assert part.object_ref is not UNSET
+    found = objects.in_space(tx, space, part.object_ref)
+    if found is None:
+        raise not_found("object in this space", part.object_ref)
+    revision, digest = part.object_revision, part.digest
+    if (revision is not UNSET and revision != objects.REVISION) or (
+        digest is not UNSET and digest != found.digest.hex()
+    ):
+        raise stale_revision(
+            objects.REVISION,
+            f"{at} names a revision or digest that {part.object_ref} does not have; read it again",
+        )
+
+
+def _check_refs(tx: Transaction, space: SpaceRow, refs: Sequence[str]) -> None:
+    for ref in refs:
+        if objects.in_space(tx, space, ref) is None:
+            raise not_found("object in this space", ref)
+
+
+def _check_servable(parts: bytes) -> None:
+    """What could not be shown alone in each read that shows it is refused now, and not found out later."""
+    if len(parts) > _SERVED_BYTES_MAX:
+        raise invalid(
+            f"$.args.body_parts is {len(parts)} bytes in canonical form, and {_SERVED_BYTES_MAX} can be served: split it"
+        )
+    if pages.nodes_at_most(parts) > _SERVED_NODES_MAX and _nodes(parts) > _SERVED_NODES_MAX:
+        raise invalid(
+            f"$.args.body_parts holds more than {_SERVED_NODES_MAX} values, which is what can be served: split it"
+        )
+    if parts.count(b"[") + parts.count(b"{") > _PARTS_DEPTH_MAX and _depth(parts) > _PARTS_DEPTH_MAX:
+        raise invalid(
+            f"$.args.body_parts is more than {_PARTS_DEPTH_MAX} containers deep, which is what every read can serve: "
+            "flatten it"
+        )
+
+
+def _nodes(parts: bytes) -> int:
+    count, pending = 0, [msgspec.json.decode(parts)]
+    while pending:
+        one = pending.pop()
+        count += 1
+        if isinstance(one, list):
+            pending += one
+        elif isinstance(one, dict):
+            pending += one.values()
+    return count
+
+
+def _depth(parts: bytes) -> int:
+    """Containers around the innermost value. Strings are skipped as JSON quotes them."""
+    deepest = depth = 0
+    in_string = escaped = False
+    for byte in parts:
+        if in_string:
+            if escaped:
+                escaped = False
+            elif byte == 0x5C:
+                escaped = True
+            elif byte == 0x22:
+                in_string = False
+        elif byte == 0x22:
+            in_string = True
+        elif byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest
+
+
+def _write(
+    tx: Transaction,
+    request: Request,
+    admission: Admission,
+    args: arguments.ContributionAppendArgs,
+    space: SpaceRow,
+    parts: bytes,
+) -> Applied:
+    digits, position = tx.new_id(), tx.position
+    body, keys = tx.seal(parts)
+    sequence = space.branch_sequence + 1
+    subjects, sources = given(args.subject_refs, []), given(args.source_refs, [])
+    posture = optional(args.epistemic_posture)
+    digest = _content_digest(keys.digest, space, sequence, args.kind, parts, subjects, sources, posture)
+    classification = given(args.classification_ref, space.default_classification_ref)
+    said: dict[str, object] = {
+        "contribution_id": ids.text("contrib", digits),
+        "revision": objects.REVISION,
+        "realm_id": ids.REALM_ID,
+        "project_id": request.project_id,
+        "space_id": space.space_id,
+        "origin_branch_id": space.branch_id,
+        "origin_branch_sequence": sequence,
+        "space_sequence": space.next_space_sequence,
+        "author_actor_ref": admission.author,
+        "kind": args.kind,
+        "schema_ref": given(args.schema_ref, BODY_SCHEMA),
+        "body_parts": skeleton.place(skeleton.PARTS, body),
+        "subject_refs": subjects,
+        "source_refs": sources,
+        "classification_ref": classification,
+        "retention_policy_ref": given(args.retention_policy_ref, RETENTION_DEFAULT),
+        "content_digest": digest.hex(),
+        "created_at": tx.now,
+    }
+    if posture is not None:
+        said["epistemic_posture"] = posture
+    if tx.causation is not None:
+        said["causation_ref"] = tx.causation
+    if admission.invocation is not None:
+        said["invocation_ref"] = admission.invocation.invocation_id
+        if admission.invocation.assembly is not None:
+            said["context_assembly_ref"] = assembly_id(tx, admission.invocation.assembly)
+    tx.insert(
+        "contributions",
+        position=position,
+        space=space.position,
+        branch_sequence=sequence,
+        kind=args.kind,
+        classification=classification,
+        digest=digest,
+        size=len(parts),
+        body=body,
+    )
+    space = advance(tx, space, digest, contributions=1)
+    tx.emit(
+        Event(
+            event_id=digits,
+            type=APPENDED,
+            schema_ref=BODY_SCHEMA,
+            resource=str(said["contribution_id"]),
+            resource_revision=objects.REVISION,
+            stream=space.position,
+            project=space.project,
+            classification=classification,
+            payload=skeleton.encode(said),
+        )
+    )
+    return Applied(revision=space.revision)
+
+
+def assembly_id(view: View, position: int) -> str:
+    """The id of the assembly made at a position: the resource of its event."""
+    return view.resource_at(position)
+
+
+def _content_digest(
+    key: bytes,
+    space: SpaceRow,
+    sequence: int,
+    kind: str,
+    parts: bytes,
+    subjects: Sequence[str],
+    sources: Sequence[str],
+    posture: str | None,
+) -> bytes:
+    """HMAC of the tagged content under the object's own key (KCP section 9): nobody can test a guess after erasure."""
+    tagged = skeleton.encode(
+        {
+            "$domain": "kovee-contribution-content",
+            "space_id": space.space_id,
+            "origin_branch_id": space.branch_id,
+            "origin_branch_sequence": sequence,
+            "kind": kind,
+            "body_parts": skeleton.embedded(parts),
+            "subject_refs": subjects,
+            "source_refs": sources,
+            "epistemic_posture": posture,
+        }
+    )
+    return hmac.digest(key, tagged, hashlib.sha256)
+
+
+# --- reads ------------------------------------------------------------------------------------------------------
+def show(view: View, request: Request, admission: Admission) -> Served:
+    """``contribution_show``."""
+    args = request.args
+    assert isinstance(args, arguments.ContributionShowArgs)
+    assert admission.project is not None
+    row = objects.contribution(view, args.contribution_id)
+    space = None if row is None else view.space_at(row.space)
+    if row is None or space is None or space.project != admission.project.position:
+        raise not_found("contribution", args.contribution_id)
+    refuse_sensitive(row.classification, args.contribution_id)
+    return Served(objects.record(view, row.position), objects.REVISION)
+
+
+def refuse_sensitive(classification: str, what: str) -> None:
+    """Raises Refusal ``unavailable`` for what may be read only with a record of the reading."""
+    if classification == objects.SENSITIVE:
+        raise unavailable(
+            f"{what} is {objects.SENSITIVE}: reading it must leave a record first, which this version does not keep; "
+            "it is stored, and a later version serves it"
+        )
+
+
+def list_(view: View, request: Request, admission: Admission) -> Served:
+    """``contribution_list``: a space's contributions in their order, narrowed by branch and kind."""
+    args = request.args
+    assert isinstance(args, arguments.ContributionListArgs)
+    assert admission.project is not None
+    space = space_in(view, admission.project, args.space_id)
+    branch, kind = optional(args.branch_id), optional(args.kind)
+    if branch is not None:
+        branch_of(space, branch)
+    asked = pages.ask(f"list:contributions:{space.space_id}", args, (branch, kind))
+    project = admission.project
+    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
+    rows = _rows(view, space, snapshot, kind)
+    return Served(pages.page(view, asked, snapshot, project.project_id, rows))
+
+
+_ROWS: Final = (
+    f"SELECT {', '.join('log.' + name for name in log.COLUMNS)} FROM log JOIN contributions AS c "
+    "ON c.position = log.position WHERE log.stream = ? AND log.stream_sequence > ? AND log.position <= ? "
+    "AND c.classification <> ? AND (? IS NULL OR c.kind = ?) ORDER BY log.stream_sequence"
+)
+
+
+def _rows(
+    view: View, space: SpaceRow, snapshot: pages.Snapshot, kind: str | None
+) -> Iterator[tuple[int, bytes]]:
+    """Found by the space's stream and sequence: contributions need no index of their own."""
+    after = 0
+    if snapshot.after >= 0:
+        after = view.number("SELECT stream_sequence FROM log WHERE position = ?", snapshot.after)
+    cursor = view.db.execute(_ROWS, (space.position, after, snapshot.bound, objects.SENSITIVE, kind, kind))
+    for values in cursor:
+        row = log.LogRow(*values)
+        assert row.payload is not None
+        yield row.position, view.render(row.payload)

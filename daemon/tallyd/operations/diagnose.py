@@ -1,0 +1,160 @@
+"""``diagnose``: is the store what it says it is? Each check answers for itself, and none changes anything.
+
+================== ==============================================================================================
+check              passes when
+================== ==============================================================================================
+store_bootstrap    identity, realm and the log's first row are there
+journal_mode       the journal is a write-ahead log
+audit_chain        every row of the log matches its leaf, its sequences are dense, its content is what came
+artifact_store     (no artifacts are kept by this version)
+integrity          SQLite's own integrity check finds nothing
+suppressed_refusals no suppression of refusals was left without its count by a crash
+container_layer    the store does not lie on a container's layer
+================== ==============================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from tallyd.admission import Admission
+from tallyd.ledger import ids, skeleton, times
+from tallyd.ledger.verify import Walk
+from tallyd.ledger.view import View
+from tallyd.operations.results import Served, given
+from tallystick.protocol import arguments
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import invalid
+
+PASS: Final = "pass"
+WARN: Final = "warn"
+FAIL: Final = "fail"
+
+Slice = Callable[[Callable[[], object]], object]
+"""Runs a piece of reading as one short read transaction, when the store has room for it."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a check found."""
+
+    status: str
+    detail: str
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the store lies, as opening found it."""
+
+    file_system: str
+    container_layer: bool
+
+
+def _store_bootstrap(view: View, _place: Place) -> Found:
+    realm = view.one("SELECT 1 FROM realm WHERE realm_id = ?", ids.REALM_ID)
+    first = view.one("SELECT operation FROM log WHERE position = 0")
+    if realm is None or first is None:
+        return Found(
+            FAIL, "the realm or the log's first row is missing; stop the daemon and restore a verified copy"
+        )
+    return Found(PASS, f"store {view.identity.store_id}, epoch {view.epoch}")
+
+
+def _journal_mode(view: View, _place: Place) -> Found:
+    row = view.one("PRAGMA journal_mode")
+    mode = None if row is None else row[0]
+    return Found(PASS if mode == "wal" else FAIL, f"journal_mode is {mode}")
+
+
+def _artifact_store(_view: View, _place: Place) -> Found:
+    return Found(PASS, "this version keeps no artifacts")
+
+
+def _integrity(view: View, _place: Place) -> Found:
+    rows = [str(row[0]) for row in view.all("PRAGMA integrity_check(8)")]
+    if rows == ["ok"]:
+        return Found(PASS, "SQLite finds nothing")
+    return Found(
+        FAIL, "SQLite reports damage: " + "; ".join(rows) + "; stop the daemon and restore a verified copy"
+    )
+
+
+def _suppressed_refusals(view: View, _place: Place) -> Found:
+    begun = view.number("SELECT count(*) FROM log WHERE outcome = 'suppressed-begin'")
+    told = view.number("SELECT count(*) FROM log WHERE outcome = 'suppressed'")
+    if begun <= told + 1:
+        return Found(PASS, f"{told} suppressions, each with its count")
+    return Found(
+        WARN, f"{begun - told} suppressions of refusals have no count: the daemon died, or one goes on now"
+    )
+
+
+def _container_layer(_view: View, place: Place) -> Found:
+    if not place.container_layer:
+        return Found(PASS, f"on {place.file_system}")
+    return Found(
+        WARN,
+        f"the store lies on a container's own layer ({place.file_system}) and goes with it; "
+        "mount a volume and point TALLY_DATA_DIR at it",
+    )
+
+
+def _audit_chain(view: View, _place: Place) -> Found:
+    raise AssertionError("the chain is walked in slices")
+
+
+CHECKS: Final[dict[str, Callable[[View, Place], Found]]] = {
+    "store_bootstrap": _store_bootstrap,
+    "journal_mode": _journal_mode,
+    "audit_chain": _audit_chain,
+    "artifact_store": _artifact_store,
+    "integrity": _integrity,
+    "suppressed_refusals": _suppressed_refusals,
+    "container_layer": _container_layer,
+}
+
+
+def chosen(request: Request) -> Sequence[str]:
+    """The checks asked for; none named means all. Raises Refusal ``invalid``."""
+    args = request.args
+    assert isinstance(args, arguments.DiagnoseArgs)
+    named = given(args.checks, ())
+    for index, name in enumerate(named):
+        if name not in CHECKS:
+            raise invalid(f"$.args.checks[{index}] is no check; there are {', '.join(CHECKS)}")
+    return named or tuple(CHECKS)
+
+
+def diagnose(view: View, request: Request, _admission: Admission, place: Place, in_slice: Slice) -> Served:
+    """Runs the checks one after the other; ``in_slice`` gives each piece its own read transaction."""
+    rows = []
+    for name in chosen(request):
+        found = _walk(view, in_slice) if name == "audit_chain" else _run(view, name, place, in_slice)
+        rows.append({"check": name, "status": found.status, "detail": found.detail})
+    worst = next((status for status in (FAIL, WARN) if any(row["status"] == status for row in rows)), PASS)
+    said = {"status": worst, "checks": rows, "generated_at": times.rfc3339(view.wall_ms())}
+    return Served(skeleton.encode(said))
+
+
+def _run(view: View, name: str, place: Place, in_slice: Slice) -> Found:
+    found = in_slice(lambda: CHECKS[name](view, place))
+    assert isinstance(found, Found)
+    return found
+
+
+def _walk(view: View, in_slice: Slice) -> Found:
+    walk = in_slice(lambda: Walk(view))
+    assert isinstance(walk, Walk)
+    slices = walk.slices()
+    while True:
+        step = in_slice(lambda: next(slices, "end"))
+        if step == "end":
+            return Found(PASS, f"{walk.rows} rows, each of which matches its leaf")
+        if step is not None:
+            cause = getattr(step, "cause", "")
+            position = getattr(step, "position", "?")
+            return Found(
+                FAIL,
+                f"log row {position}: {cause}; stop the daemon, keep the files, and restore a verified copy",
+            )

@@ -1,0 +1,138 @@
+"""Reading and following events. Waiting is the readers' part: here is what one look finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from tallyd.admission import Admission
+from tallyd.ledger import events, ids, log, skeleton
+from tallyd.ledger.cursors import Expired, filter_digest
+from tallyd.ledger.view import ProjectRow, View
+from tallyd.operations.contributions import refuse_sensitive
+from tallyd.operations.results import Served, optional
+from tallystick.protocol import arguments, limits
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import cursor_expired, invalid, not_found
+
+
+class Follow(msgspec.Struct, frozen=True):
+    """Where a reader of a project's events stands, and what it wants to hear of."""
+
+    source: str
+    project: int
+    after: int
+    prefixes: tuple[str, ...]
+
+    @property
+    def f(self) -> str | None:
+        return filter_digest(self.prefixes)
+
+
+def _source(view: View, admission: Admission, source: str, narrowed: str | None) -> ProjectRow:
+    """The project that is the source. Narrowing to another project finds nothing there: ``not-found``."""
+    project = view.project(source)
+    if project is None:
+        raise not_found("source of events", source)
+    if admission.project is not None and admission.project.position != project.position:
+        raise not_found("source of events in that project", source)
+    if narrowed is not None and narrowed != project.project_id:
+        raise not_found("project", narrowed)
+    return project
+
+
+def _follow(view: View, project: ProjectRow, cursor: str | None, prefixes: Sequence[str]) -> Follow:
+    """Raises Refusal ``invalid`` or ``cursor-expired``."""
+    source = project.project_id
+    follow = Follow(source, project.position, 0, tuple(prefixes))
+    if cursor is None:
+        return follow
+    head = view.project_head(project.position)
+    try:
+        at = view.cursors.read(cursor, source, "$.args.after_cursor")
+    except Expired:
+        raise expired(view, source, head) from None
+    if at.b is not None or at.k is not None:
+        raise invalid("$.args.after_cursor is a token of a list; send a cursor of events")
+    if at.f is not None and at.f != follow.f:
+        raise invalid(
+            "$.args.after_cursor was made under another filter; go on with that filter, or from a reply's cursor"
+        )
+    if at.seq > head:
+        raise expired(view, source, head)
+    return msgspec.structs.replace(follow, after=at.seq)
+
+
+def expired(view: View, source: str, head: int) -> Exception:
+    """``cursor-expired`` with where to go on."""
+    return cursor_expired(
+        view.cursors.token(source, 0), view.cursors.token(source, head), {"number": view.epoch}
+    )
+
+
+def look(view: View, follow: Follow, limit: int) -> tuple[events.Batch, str]:
+    """One look: what there is, and the cursor after it."""
+    found = events.after(view, follow.project, follow.after, follow.prefixes, limit)
+    return found, view.cursors.token(follow.source, found.seen, f=follow.f)
+
+
+def read(view: View, request: Request, admission: Admission) -> Served:
+    """``events_read``."""
+    args = request.args
+    assert isinstance(args, arguments.EventsReadArgs)
+    project = _source(view, admission, args.source, optional(args.project_id))
+    follow = _follow(view, project, optional(args.after_cursor), optional(args.type_prefixes) or ())
+    found, cursor = look(view, follow, args.limit)
+    said = {
+        "events": skeleton.embedded(b"[" + b",".join(found.events) + b"]"),
+        "next_cursor": cursor,
+        "snapshot_epoch": f"epoch-{view.epoch}",
+    }
+    return Served(skeleton.encode(said))
+
+
+WAIT_EVENTS_MAX: Final = limits.PAGE_ITEMS_MAX
+"""events_wait names no limit of its own."""
+
+
+def begin_wait(view: View, request: Request, admission: Admission) -> Follow:
+    """Where an ``events_wait`` stands; ``wait_result`` then looks, as often as its source is committed to."""
+    args = request.args
+    assert isinstance(args, arguments.EventsWaitArgs)
+    project = _source(view, admission, args.source, None)
+    filters = optional(args.filters)
+    prefixes = None if filters is None else optional(filters.type_prefixes)
+    return _follow(view, project, args.after_cursor, prefixes or ())
+
+
+def wait_result(found: events.Batch, cursor: str) -> Served:
+    """The result of ``events_wait``."""
+    said = {"events": skeleton.embedded(b"[" + b",".join(found.events) + b"]"), "next_cursor": cursor}
+    return Served(skeleton.encode(said))
+
+
+def payload(view: View, request: Request, admission: Admission) -> Served:
+    """``event_payload``."""
+    args = request.args
+    assert isinstance(args, arguments.EventPayloadArgs)
+    position = view.position_of("evt", args.event_id)
+    row = None if position is None else log.read(view.db, position)
+    if row is None or row.event_id != ids.digits("evt", args.event_id):
+        raise not_found("event", args.event_id)
+    if admission.project is not None and admission.project.position != row.project:
+        raise not_found("event in that project", args.event_id)
+    assert row.payload is not None
+    assert row.schema_ref is not None
+    assert row.classification is not None
+    if skeleton.bodies(row.payload):
+        refuse_sensitive(row.classification, args.event_id)
+    rendered = view.render(row.payload)
+    said = {
+        "event_id": args.event_id,
+        "schema_ref": row.schema_ref,
+        "payload_digest": events.payload_digest(rendered, row.schema_ref),
+        "payload": skeleton.embedded(rendered),
+    }
+    return Served(skeleton.encode(said))

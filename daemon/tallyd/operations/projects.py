@@ -1,0 +1,123 @@
+"""Projects and the realm: what everything else stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tallyd.admission import Admission
+from tallyd.clerk.transaction import Applied, Event, Transaction
+from tallyd.ledger import ids, pages, skeleton, times
+from tallyd.ledger.view import PROJECT_COLUMNS, ProjectRow, View
+from tallyd.operations.results import Served, check_revision, given
+from tallystick.protocol import arguments
+from tallystick.protocol.canonical import canonical
+from tallystick.protocol.envelope import Request
+
+CLASS_DEFAULT: Final = "class-default"
+POLICY_DEFAULT: Final = "policy-default"
+REALM_EVENTS: Final = "events:realm"
+"""The source of the boundary cursor of lists that stand in no project (KCP section 6)."""
+
+
+def record(row: ProjectRow) -> bytes:
+    """Skeleton of a project's record."""
+    return skeleton.encode(
+        {
+            "project_id": row.project_id,
+            "realm_id": ids.REALM_ID,
+            "revision": row.revision,
+            "name": skeleton.place(skeleton.NAME, row.name),
+            "status": row.status,
+            "default_classification_ref": row.default_classification_ref,
+            "policy_set_ref": row.policy_set_ref,
+            "created_by": row.created_by,
+            "created_at": times.rfc3339(row.created_ms),
+        }
+    )
+
+
+def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``project_create``: an active project at revision 1."""
+    args = request.args
+    assert isinstance(args, arguments.ProjectCreateArgs)
+    check_revision(request, 0, "a project that is not there yet")
+    digits = tx.new_id()
+    name, _ = tx.seal(canonical(args.name))
+    row = ProjectRow(
+        position=tx.position,
+        id=digits,
+        revision=1,
+        name=name,
+        status="active",
+        default_classification_ref=given(args.default_classification_ref, CLASS_DEFAULT),
+        policy_set_ref=given(args.policy_set_ref, POLICY_DEFAULT),
+        created_by=admission.author,
+        created_ms=tx.now_ms,
+    )
+    tx.insert("projects", **{field: getattr(row, field) for field in row.__struct_fields__})
+    tx.emit(
+        Event(
+            event_id=digits,
+            type="dev.kovee.project.created.v1",
+            schema_ref="schema:project-v1",
+            resource=row.project_id,
+            resource_revision=1,
+            stream=row.position,
+            project=row.position,
+            classification=row.default_classification_ref,
+            payload=record(row),
+        )
+    )
+    return Applied(revision=1)
+
+
+def show(view: View, _request: Request, admission: Admission) -> Served:
+    """``project_show``."""
+    assert admission.project is not None
+    return Served(view.render(record(admission.project)), admission.project.revision)
+
+
+def list_(view: View, request: Request, _admission: Admission) -> Served:
+    """``project_list``: in the order in which they were made."""
+    asked = pages.ask("list:projects", request.args)
+    snapshot = pages.open_page(
+        view, asked, lambda: view.number("SELECT max(stream_sequence) FROM log WHERE stream = 0")
+    )
+    return Served(pages.page(view, asked, snapshot, REALM_EVENTS, _rows(view, snapshot)))
+
+
+def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
+    rows = view.db.execute(
+        f"SELECT {PROJECT_COLUMNS} FROM projects WHERE position > ? AND position <= ? ORDER BY position",
+        (snapshot.after, snapshot.bound),
+    )
+    for values in rows:
+        row = ProjectRow(*values)
+        yield row.position, view.render(record(row))
+
+
+def realm_show(view: View, _request: Request, _admission: Admission) -> Served:
+    """``realm_show``: the one realm of a personal store."""
+    row = view.one(
+        "SELECT revision, name, status, home_region, auth_policy_ref, retention_policy_ref, encryption_key_ref, created_ms "
+        "FROM realm WHERE realm_id = ?",
+        ids.REALM_ID,
+    )
+    assert row is not None, "a store without its realm"
+    revision, created_ms = row[0], row[7]
+    assert isinstance(revision, int)
+    assert isinstance(created_ms, int)
+    said = {
+        "realm_id": ids.REALM_ID,
+        "installation_id": view.identity.installation_id,
+        "revision": revision,
+        "name": row[1],
+        "status": row[2],
+        "home_region": row[3],
+        "auth_policy_ref": row[4],
+        "retention_policy_ref": row[5],
+        "encryption_key_ref": row[6],
+        "created_at": times.rfc3339(created_ms),
+    }
+    return Served(skeleton.encode(said), revision)

@@ -1,0 +1,64 @@
+"""What a read gives, and the few checks that many operations share."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tallyd.ledger import ids
+from tallyd.ledger.view import ProjectRow, SpaceRow, View
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import not_found, stale_revision
+
+T = TypeVar("T")
+
+
+class Served(msgspec.Struct, frozen=True):
+    """A read's result in canonical JSON, and the revision of what it shows."""
+
+    result: bytes
+    revision: int | None = None
+
+
+def given(value: T | UnsetType, otherwise: T) -> T:
+    """An optional argument, or its default."""
+    return otherwise if value is UNSET else value
+
+
+def optional(value: T | UnsetType) -> T | None:
+    """An optional argument, or None."""
+    return None if value is UNSET else value
+
+
+def check_revision(request: Request, current: int, what: str) -> None:
+    """The compare-and-set of ``meta.expected_revision``. Raises Refusal ``stale-revision``."""
+    expected = request.meta.expected_revision if request.meta is not None else UNSET
+    if isinstance(expected, int) and expected != current:
+        raise stale_revision(
+            current, f"{what} is at revision {current}, not {expected}; read it again and decide anew"
+        )
+
+
+def space_in(view: View, project: ProjectRow, space_id: str) -> SpaceRow:
+    """The space, where it is one of the project's. Raises Refusal ``not-found``."""
+    space = view.space(space_id)
+    if space is None or space.project != project.position:
+        raise not_found("space", space_id)
+    return space
+
+
+def branch_of(space: SpaceRow, branch_id: str) -> None:
+    """Raises Refusal ``not-found`` where the branch is not the space's."""
+    if ids.digits("branch", branch_id) != space.main_branch:
+        raise not_found("branch", branch_id)
+
+
+def check_open(space: SpaceRow) -> None:
+    """Raises Refusal ``stale-revision`` where the space takes nothing new."""
+    if space.status != "open":
+        raise stale_revision(
+            space.revision,
+            f"space {space.space_id} is {space.status}, and takes nothing new until it is open",
+        )

@@ -1,0 +1,263 @@
+"""What a worker does with an invocation: claims it, works under a fence, completes or fails.
+
+| attempt's state | ends it                                                  |
+|-----------------|----------------------------------------------------------|
+| running         | its own completion or failure; a cancel; the next claim after its lease ran out |
+| succeeded, failed, canceled, fenced | nothing: each is final                |
+
+A fence is state, not authority: a worker that lost its attempt is told ``stale-lease``, whatever it sends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from tallyd.admission import Admission
+from tallyd.clerk.transaction import Applied, Transaction
+from tallyd.ledger import attempts, ids, pages, skeleton, times
+from tallyd.ledger.attempts import ENDED_STATES, AttemptRow, InvocationRow
+from tallyd.ledger.log import LogRow
+from tallyd.operations import assemblies, frontiers, invocations, spaces
+from tallystick.protocol import arguments, limits
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import deadline_exceeded, not_found, stale_lease, unavailable
+
+Handler = Callable[[Transaction, Request, Admission], Applied]
+
+_STEPS: Final = frozenset({"contribution_append", "relation_assert", "context_assembly_create"})
+"""Commands that a later attempt of the same invocation finds done."""
+
+
+# --- the fence --------------------------------------------------------------------------------------------------
+def fenced(handler: Handler) -> Handler:
+    """The handler behind its fence: the attempt that speaks is the current one, and the deadline has not passed."""
+
+    def behind_the_fence(tx: Transaction, request: Request, admission: Admission) -> Applied:
+        attempt, invocation = check_fence(tx, request, admission)
+        if tx.now_ms > invocation.deadline_ms:
+            raise deadline_exceeded(
+                f"invocation {invocation.invocation_id} was to be done by its deadline, which passed"
+            )
+        tx.lease_changes.append(lambda: tx.leases.renew(attempt.invocation, attempt.term_seconds))
+        if request.operation.name in _STEPS:
+            tx.step_of = invocation.position
+        return handler(tx, request, admission)
+
+    return behind_the_fence
+
+
+def check_fence(tx: Transaction, request: Request, admission: Admission) -> tuple[AttemptRow, InvocationRow]:
+    """Raises Refusal ``stale-lease`` unless the attempt that speaks is the current one."""
+    attempt, invocation = admission.attempt, admission.invocation
+    assert attempt is not None
+    assert invocation is not None
+    fence = getattr(request.args, "fence_epoch")  # noqa: B009
+    if invocation.state != "running" or not attempts.is_current(tx, attempt, fence):
+        raise stale_lease(
+            f"this attempt no longer holds invocation {invocation.invocation_id}; stop, and claim again if it is queued"
+        )
+    return attempt, invocation
+
+
+# --- claim ------------------------------------------------------------------------------------------------------
+def claim(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``invocation_claim``: a new attempt with the next fence; the reply alone holds its secret id."""
+    row = admission.invocation
+    assert row is not None
+    previous = attempts.latest(tx, row.position)
+    _check_claimable(tx, row, previous)
+    items = [] if row.assembly is None else assemblies.items_at(tx, row.assembly)
+    if previous is not None and previous.state == "running":
+        tx.update(
+            "attempts",
+            {"invocation": previous.invocation, "ordinal": previous.ordinal},
+            state="fenced",
+            ending=tx.position,
+        )
+    attempt = _new_attempt(tx, request, admission, row, 1 if previous is None else previous.ordinal + 1)
+    if row.space is not None:
+        _join_space(tx, row)
+    row = invocations.change(tx, row, state="running")
+    reference = ids.text("invatt", attempt.reference)
+    payload: dict[str, object] = {"attempt_id": reference, "fence_epoch": attempt.fence}
+    tx.emit(invocations.event(tx, row, "dev.kovee.invocation.claimed.v1", payload))
+    tx.lease_changes.append(lambda: tx.leases.renew(row.position, attempt.term_seconds))
+    return Applied(result=_claim_result(tx, row, attempt, items), cursor=False)
+
+
+def _check_claimable(tx: Transaction, row: InvocationRow, previous: AttemptRow | None) -> None:
+    if row.state in ENDED_STATES:
+        raise stale_lease(f"invocation {row.invocation_id} is {row.state}; there is nothing left to claim")
+    if previous is not None and previous.state == "running" and tx.leases.live(row.position):
+        raise stale_lease(
+            f"invocation {row.invocation_id} is held by another attempt for {tx.leases.remaining_seconds(row.position):.0f} s "
+            "more; claim again, with a new key, when its lease has run out"
+        )
+    if tx.now_ms < row.not_before_ms:
+        raise unavailable(
+            f"invocation {row.invocation_id} may not begin before {times.rfc3339(row.not_before_ms)}",
+            outcome="not_applied",
+        )
+    if tx.now_ms > row.deadline_ms:
+        raise deadline_exceeded(
+            f"invocation {row.invocation_id} was to be done by its deadline, which passed"
+        )
+
+
+def _new_attempt(
+    tx: Transaction, request: Request, admission: Admission, row: InvocationRow, ordinal: int
+) -> AttemptRow:
+    epoch = tx.epoch
+    secret = tx.attempt_id(row.position, ordinal, epoch)
+    attempt = AttemptRow(
+        invocation=row.position,
+        ordinal=ordinal,
+        id_hash=hashlib.sha256(secret.encode()).digest(),
+        reference=tx.new_id(),
+        state="running",
+        channel_actor=admission.actor,
+        epoch=epoch,
+        term_seconds=_term_seconds(tx, request, row),
+        claim=tx.position,
+        ending=None,
+    )
+    tx.insert("attempts", **{field: getattr(attempt, field) for field in attempt.__struct_fields__})
+    return attempt
+
+
+def _term_seconds(tx: Transaction, request: Request, row: InvocationRow) -> int:
+    """What the worker asked for; a client that names none gets the time to the deadline, within bounds."""
+    asked = request.extension(arguments.LEASE_EXTENSION)
+    if isinstance(asked, arguments.LeaseExtension):
+        return asked.term_seconds
+    left = (row.deadline_ms - tx.now_ms) // 1000
+    return max(limits.LEASE_TERM_SECONDS_BARE_MIN, min(left, limits.LEASE_TERM_SECONDS_MAX))
+
+
+def _join_space(tx: Transaction, row: InvocationRow) -> None:
+    """The worker becomes a contributor of the invocation's space, where it is not one; without an event."""
+    assert row.space is not None
+    known = tx.one("SELECT 1 FROM participants WHERE space = ? AND subject_ref = ?", row.space, row.author)
+    if known is None:
+        source = f"invocation:{row.invocation_id}"
+        spaces.add_participant(tx, row.space, row.author, "assistant_deployment", "contributor", source, 1)
+
+
+def _claim_result(tx: Transaction, row: InvocationRow, attempt: AttemptRow, items: list[bytes]) -> bytes:
+    assembly = frontier = None
+    if row.assembly is not None:
+        assembly = skeleton.embedded(assemblies.record_at(tx, row.assembly))
+        pinned = frontiers.at(tx, row.assembly)
+        space = tx.space_at(pinned.space)
+        assert space is not None
+        frontier = skeleton.embedded(frontiers.record(space, pinned))
+    place = skeleton.place(skeleton.ATTEMPT, f"{attempt.invocation}.{attempt.ordinal}.{attempt.epoch}")
+    return skeleton.encode(
+        {
+            "invocation": skeleton.embedded(invocations.record(row)),
+            "attempt_id": place,
+            "fence_epoch": attempt.fence,
+            "assembly": assembly,
+            "frontier": frontier,
+            "items": [skeleton.embedded(item) for item in items],
+        }
+    )
+
+
+# --- the end of an attempt --------------------------------------------------------------------------------------
+def complete(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``invocation_complete``: the invocation succeeded."""
+    args = request.args
+    assert isinstance(args, arguments.InvocationCompleteArgs)
+    attempt, row = admission.attempt, admission.invocation
+    assert attempt is not None
+    assert row is not None
+    invocations.end_attempt(tx, attempt, "succeeded")
+    row = invocations.change(tx, row, state="succeeded", terminal_ms=tx.now_ms)
+    result_ref = None if args.result_ref is msgspec.UNSET else args.result_ref
+    tx.emit(invocations.event(tx, row, "dev.kovee.invocation.succeeded.v1", {"result_ref": result_ref}))
+    return Applied(result=invocations.record(row), revision=row.revision, cursor=False)
+
+
+def fail(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``tallystick_invocation_fail``: back to the queue while attempts remain, else failed."""
+    args = request.args
+    assert isinstance(args, arguments.TallystickInvocationFailArgs)
+    attempt, row = admission.attempt, admission.invocation
+    assert attempt is not None
+    assert row is not None
+    failed = row.failed_attempts + 1
+    again = args.retryable and failed < row.max_attempts
+    invocations.end_attempt(tx, attempt, "failed")
+    row = invocations.change(
+        tx,
+        row,
+        state="queued" if again else "failed",
+        failed_attempts=failed,
+        terminal_ms=None if again else tx.now_ms,
+    )
+    payload: dict[str, object] = {
+        "attempt_ref": ids.text("invatt", attempt.reference),
+        "fence_epoch": attempt.fence,
+        "reason_class": args.reason_class,
+        "retryable": args.retryable,
+    }
+    tx.emit(invocations.event(tx, row, "dev.tallystick.invocation.failed.v1", payload))
+    return Applied(result=invocations.record(row), revision=row.revision, cursor=False)
+
+
+def cancel(_tx: Transaction, request: Request, _admission: Admission) -> Applied:
+    """``invocation_cancel`` on the worker socket: an attempt has no children here, so there is nothing to be found."""
+    args = request.args
+    assert isinstance(args, arguments.InvocationCancelArgs)
+    raise not_found("child invocation of this attempt", args.invocation_id)
+
+
+# --- fenced reads -----------------------------------------------------------------------------------------------
+def renew(tx: Transaction, request: Request, admission: Admission) -> bytes:
+    """``tallystick_invocation_renew``: the full term from now. Writes nothing."""
+    attempt, row = check_fence(tx, request, admission)
+    tx.leases.renew(row.position, attempt.term_seconds)
+    remaining = int(tx.leases.remaining_seconds(row.position))
+    return skeleton.encode({"term_seconds": attempt.term_seconds, "remaining_seconds": remaining})
+
+
+def progress(tx: Transaction, request: Request, admission: Admission) -> bytes:
+    """``tallystick_invocation_progress``: the operation keys done under this invocation, by any attempt, with their replies.
+
+    Oldest first. Where the replies do not fit one, the latest are given without: ``reply`` is then absent, and the step
+    is done all the same.
+    """
+    attempt, row = check_fence(tx, request, admission)
+    tx.leases.renew(row.position, attempt.term_seconds)
+    steps: list[msgspec.Raw] = []
+    room = pages.Room()
+    for (position,) in tx.all(
+        "SELECT position FROM invocation_steps WHERE invocation = ? ORDER BY position", row.position
+    ):
+        assert isinstance(position, int)
+        step = _step(tx, tx.log_row(position))
+        if not room.takes(step):
+            step = _bare_step(tx.log_row(position))
+            room.takes(step)
+        steps.append(skeleton.embedded(step))
+    return skeleton.encode({"invocation_id": row.invocation_id, "steps": steps})
+
+
+def _bare_step(done: LogRow) -> bytes:
+    return skeleton.encode({"operation": done.operation, "operation_key": done.idempotency_key})
+
+
+def _step(tx: Transaction, done: LogRow) -> bytes:
+    reply: dict[str, object] = {"result": skeleton.embedded(tx.render(done.reply))}
+    if done.reply_revision is not None:
+        reply["revision"] = done.reply_revision
+    if done.reply_sequence is not None and done.project is not None:
+        reply["event_cursor"] = tx.project_cursor(done.project, done.reply_sequence)
+    return skeleton.encode(
+        {"operation": done.operation, "operation_key": done.idempotency_key, "reply": reply}
+    )

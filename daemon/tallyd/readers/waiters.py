@@ -1,0 +1,92 @@
+"""Waiters: followers that sleep until their own source is committed to.
+
+A waiter holds no lock, no transaction and no task: a row in a table, and a timer in the door's heap. When a batch is
+durable, the waiters of the projects that it touched are looked after, once; all others are not touched. One whose events
+its filter skipped moves its cursor and sleeps on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from tallyd.ledger import events
+from tallyd.operations.events import WAIT_EVENTS_MAX, Follow, look, wait_result
+from tallyd.operations.results import Served
+from tallyd.readers.reads import Reader
+
+
+class Cancelable(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Waiter(msgspec.Struct, eq=False):
+    """One ``events_wait``."""
+
+    follow: Follow
+    answer: Callable[[Served], None]
+    timer: Cancelable | None = None
+    last: bool = False
+    """Whether the next look is its last: its time is up, or a request stands behind it."""
+
+
+class Waiters:
+    """All waiters, by the project they follow. On the loop."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._by_project: dict[int, dict[int, Waiter]] = {}
+        self._due: dict[int, Waiter] = {}
+
+    def __len__(self) -> int:
+        return sum(len(waiters) for waiters in self._by_project.values())
+
+    def add(self, waiter: Waiter) -> None:
+        """Looks at once; sleeps where there is nothing and the look was not its last."""
+        self._by_project.setdefault(waiter.follow.project, {})[id(waiter)] = waiter
+        self._look(waiter)
+
+    def remove(self, waiter: Waiter) -> None:
+        """Lets go of a waiter; harmless the second time."""
+        waiters = self._by_project.get(waiter.follow.project)
+        if waiters is not None:
+            waiters.pop(id(waiter), None)
+            if not waiters:
+                del self._by_project[waiter.follow.project]
+        self._due.pop(id(waiter), None)
+        if waiter.timer is not None:
+            waiter.timer.cancel()
+
+    def committed(self, projects: Iterable[int]) -> None:
+        """A batch that touched these projects is durable."""
+        for project in projects:
+            for waiter in list(self._by_project.get(project, {}).values()):
+                self._look(waiter)
+
+    def finish(self, waiter: Waiter) -> None:
+        """One look more, and then its answer, whatever was found."""
+        waiter.last = True
+        self._look(waiter)
+
+    def reopened(self) -> None:
+        """The gate is open again: looks that it kept back are made now."""
+        due, self._due = self._due, {}
+        for waiter in due.values():
+            self._look(waiter)
+
+    def _look(self, waiter: Waiter) -> None:
+        def one_look(view: object) -> tuple[events.Batch, str]:
+            return look(self._reader.view, waiter.follow, WAIT_EVENTS_MAX)
+
+        seen = self._reader.try_read(one_look)
+        if seen is None:
+            self._due[id(waiter)] = waiter
+            return
+        found, cursor = seen
+        if found.events or waiter.last:
+            self.remove(waiter)
+            waiter.answer(wait_result(found, cursor))
+        else:
+            waiter.follow = msgspec.structs.replace(waiter.follow, after=found.seen)

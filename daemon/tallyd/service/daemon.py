@@ -1,0 +1,220 @@
+"""The daemon's life: open the store, serve, drain, close.
+
+Start: lock and open the store (its own room says in which order), read what the clerk needs, bind the sockets under the
+runtime lock, and only then say READY. End, on SIGTERM, SIGINT or ``tallystick_shutdown``: accept nothing new, refuse new
+commands, end the waits, answer what was taken, write down what the clerk still knows, reset the write-ahead log, write the
+marker, close.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable
+from typing import Final
+
+import apsw
+import msgspec
+import trio
+
+from tallyd.clerk.clerk import Clerk
+from tallyd.clerk.hooks import AbortHook, Hooks
+from tallyd.clerk.leases import Leases
+from tallyd.clerk.transaction import Transaction
+from tallyd.door import Door
+from tallyd.ledger import times
+from tallyd.ledger.log import Log
+from tallyd.ledger.view import View
+from tallyd.operations.diagnose import Place
+from tallyd.operations.service import implementation_version
+from tallyd.readers.gate import Gate
+from tallyd.readers.reads import Reader
+from tallyd.service import handlers
+from tallyd.service.bootstrap import adoption, bootstrap
+from tallyd.service.checkpointer import Checkpointer
+from tallyd.service.dispatcher import Dispatcher, Parsed, owner_channel
+from tallyd.service.driver import Driver
+from tallyd.service.ready import Readiness
+from tallyd.store.ambient import Ambient
+from tallyd.store.opening import open_store
+from tallyd.store.refusals import ExitCode
+from tallyd.store.store import Store
+from tallystick.paths import Paths
+from tallystick.protocol import limits
+from tallystick.protocol.records import EpochStatus, FileSystemStatus, Status
+from tallystick.protocol.registry import Socket
+
+logger = logging.getLogger("tallyd")
+
+_OURS_SECONDS: Final = 10.0
+"""How often lock files and sockets are compared with what we hold: a tidied directory is noticed, and not guessed at."""
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How the daemon was asked to run."""
+
+    paths: Paths
+    adopt: str | None = None
+    hook: AbortHook | None = None
+    batch_hold: int = 0
+    vfs: str | None = None
+
+
+class Daemon:
+    """One run. ``open`` may raise StartRefused; ``serve`` runs until it is told to stop."""
+
+    def __init__(self, options: Options, ambient: Ambient, readiness: Readiness) -> None:
+        self._options = options
+        self._ambient = ambient
+        self._readiness = readiness
+        self._started_ms = ambient.wall_ms()
+        self._stop = trio.Event()
+        self._exit = 0
+
+    def open(self) -> None:
+        """Opens the store and makes everything that needs no loop."""
+        handlers.check_complete()
+        options, ambient = self._options, self._ambient
+        self._store = store = open_store(
+            options.paths,
+            ambient=ambient,
+            bootstrap=bootstrap(ambient),
+            on_adopt=adoption(ambient),
+            adopt=options.adopt,
+            vfs=options.vfs,
+            on_step=None if options.hook is None else options.hook.step,
+        )
+        self._gate = Gate()
+        self._leases = Leases(ambient.monotonic)
+        log = Log(store.writer)
+        tx = Transaction(store.writer, store.keys, store.identity, ambient, self._leases, log)
+        hooks: Hooks | None = options.hook
+        clerk = Clerk(tx, ambient, handlers.WRITES, handlers.FENCED_READS, hooks)
+        self._clerk = clerk
+        self._checkpointer = Checkpointer(store)
+        self._driver = Driver(clerk, store, self._gate, self._checkpointer.committed)
+        self._reader = self._new_reader()
+        self._dispatcher = Dispatcher(
+            self._driver,
+            self._reader,
+            self._new_reader,
+            Place(store.filesystem.type, store.container_layer),
+            self._status,
+            self.stop,
+            options.batch_hold,
+        )
+        self._door: Door[Parsed] = Door(self._dispatcher)
+
+    def _new_reader(self) -> Reader:
+        store = self._store
+        return Reader(View(store.reader(), store.keys, store.identity, self._ambient.wall_ms), self._gate)
+
+    def stop(self) -> None:
+        """Begins the drain. On the loop."""
+        self._stop.set()
+
+    # --- serving ------------------------------------------------------------------------------------------------
+    async def serve(self) -> int:
+        """Runs until stopped; returns the exit code."""
+        async with trio.open_nursery() as nursery:
+            self._dispatcher.attach(self._door, nursery)
+            self._driver.start(self._door.waker(self._dispatcher.collect))
+            self._gate.on_open(self._door.waker(self._dispatcher.reopened))
+            self._checkpointer.start(self._driver)
+            paths, uid = self._options.paths, os.geteuid()
+            self._door.listen(owner_channel(Socket.CLIENT, paths.client_socket, uid))
+            self._door.listen(owner_channel(Socket.WORKER, paths.worker_socket, uid))
+            nursery.start_soon(self._door.run)
+            nursery.start_soon(self._signals)
+            nursery.start_soon(self._stay_ours)
+            self._readiness.ready(paths)
+            await self._stop.wait()
+            await self._drain()
+            nursery.cancel_scope.cancel()
+        self._close()
+        return self._exit
+
+    async def _signals(self) -> None:
+        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received:
+            async for number in received:
+                logger.info("stopping: %s", signal.Signals(number).name)
+                self.stop()
+
+    async def _stay_ours(self) -> None:
+        """A lock or database that was taken from under us ends the daemon; a socket that was tidied away is bound anew."""
+        while True:
+            await trio.sleep(_OURS_SECONDS)
+            lost = self._store.check_still_ours()
+            if lost is not None:
+                logger.critical("%s", lost)
+                self._exit = ExitCode.LOCK_LOST
+                self.stop()
+                return
+            for path in self._door.rebind_lost():
+                logger.warning("the socket %s was taken away, and is bound anew", path)
+
+    async def _drain(self) -> None:
+        """Nothing new, no waits, and an answer for all that was taken."""
+        self._readiness.stopping()
+        self._dispatcher.stopping = True
+        self._door.stop_accepting()
+        self._door.end_waits()
+        with trio.move_on_after(limits.DRAIN_SECONDS_MAX) as scope:
+            await self._door.drained()
+        if scope.cancelled_caught:
+            logger.warning(
+                "the drain took longer than %d s; what was not answered is unknown to its client",
+                limits.DRAIN_SECONDS_MAX,
+            )
+        await trio.to_thread.run_sync(self._driver.stop)
+
+    def _close(self) -> None:
+        """The clerk's thread has ended: what is left is done here."""
+        self._checkpointer.stop()
+        self._reader.close()
+        try:
+            self._clerk.tidy(drain=True)
+            self._store.truncate(self._store.writer)
+            self._store.write_marker(*self._clerk.durable)
+        except (apsw.Error, OSError) as failure:
+            logger.error(
+                "closing: %s (%s); the next start goes on from the write-ahead log",
+                type(failure).__name__,
+                failure,
+            )
+        self._store.close()
+        logger.info("stopped")
+
+    def _status(self) -> Status:
+        store = self._store
+        position, _ = self._driver.durable
+        return Status(
+            pid=os.getpid(),
+            started_at=times.rfc3339(self._started_ms),
+            store_id=store.store_id,
+            installation_id=store.installation_id,
+            epoch=EpochStatus(number=store.epoch.number),
+            versions={
+                "tallyd": implementation_version(),
+                "protocol": "0.1",
+                "sqlite": apsw.sqlite_lib_version(),
+                "apsw": apsw.apsw_version(),
+            },
+            file_system=FileSystemStatus(name=store.filesystem.type, container_layer=store.container_layer),
+            wal_bytes=store.wal_bytes(),
+            log_entries=position + 1,
+            connections=self._door.connections,
+            queued_commands=self._dispatcher.queued,
+            waiters=self._dispatcher.waiters,
+            leases=len(self._leases),
+            stopping=self._dispatcher.stopping,
+        )
+
+
+async def serve(daemon: Daemon) -> int:
+    """The one task of the process."""
+    return await daemon.serve()
+
+
+__all__ = ["Callable", "Daemon", "Options", "Store", "serve"]

@@ -1,0 +1,331 @@
+"""The dispatcher: what the door's lines become.
+
+A command goes to the clerk in batches; a point read is done at once, on the loop, on a read connection; what may take long
+goes to a thread with a connection of its own; a wait sleeps in ``readers.waiters``. Nothing is decided here but which of
+these a request is: authority is ``admission``'s, meaning ``operations``'.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import msgspec
+import trio
+
+from tallyd.admission import Speaker, admit
+from tallyd.clerk.clerk import Command
+from tallyd.door import Channel, Door, Exchange, Timer
+from tallyd.ledger import ids
+from tallyd.operations import diagnose, events
+from tallyd.operations.results import Served
+from tallyd.readers.reads import Reader
+from tallyd.readers.waiters import Waiter, Waiters
+from tallyd.service.driver import Driver, Pair
+from tallyd.service.handlers import READS
+from tallystick.protocol import arguments, limits
+from tallystick.protocol.canonical import canonical
+from tallystick.protocol.envelope import Request, decode_request, encode_ok, encode_problem
+from tallystick.protocol.problems import Refusal, internal, invalid, rate_limited, unavailable
+from tallystick.protocol.records import Status
+from tallystick.protocol.registry import Kind, Socket
+
+logger = logging.getLogger("tallyd.dispatcher")
+
+_CLERKS: Final = frozenset({Kind.WRITE, Kind.FENCED_READ})
+_LISTS: Final = (arguments.ContributionListArgs, arguments.InvocationListArgs)
+_SLOW_READS_MAX: Final = 2
+"""Threads that read at a time: more would only share one interpreter."""
+_IDLE_SECONDS: Final = 1.0
+"""Quiet for so long, the clerk tidies up: outbox rows that every consumer has passed, counts of suppressed refusals."""
+
+
+class Parsed(msgspec.Struct, frozen=True, eq=False):
+    """A line as the door sees it: a request, or the refusal that answers it."""
+
+    concurrent: bool
+    waits: bool
+    request: Request | None = None
+    refusal: bytes | None = None
+
+
+class Dispatcher:
+    """On the loop. ``attach`` gives it the door, which needs it first."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        reader: Reader,
+        slow_reader: Callable[[], Reader],
+        place: diagnose.Place,
+        status: Callable[[], Status],
+        shut_down: Callable[[], None],
+        batch_hold: int = 0,
+    ) -> None:
+        self._driver = driver
+        self._reader = reader
+        self._slow_reader = slow_reader
+        self._place = place
+        self._status = status
+        self._shut_down = shut_down
+        self._batch_hold = batch_hold
+        self._queue: deque[Pair] = deque()
+        self._waiters = Waiters(reader)
+        self._waiting: dict[int, Waiter] = {}
+        self._deferred: list[tuple[Request, Exchange]] = []
+        self._slow: trio.Nursery | None = None
+        self._slow_limit = trio.CapacityLimiter(_SLOW_READS_MAX)
+        self._tidy_timer: Timer | None = None
+        self._last_batch = 0.0
+        self.stopping = False
+
+    def attach(self, door: Door[Parsed], nursery: trio.Nursery) -> None:
+        """Before the door runs."""
+        self._door = door
+        self._slow = nursery
+
+    # --- what the door asks -------------------------------------------------------------------------------------
+    def parse(self, line: bytes, channel: Channel) -> Parsed:
+        try:
+            request = decode_request(line, channel.socket)
+        except Refusal as refusal:
+            return Parsed(False, False, refusal=encode_problem(refusal.problem))
+        kind = request.operation.kind
+        return Parsed(kind in _CLERKS, kind is Kind.WAIT, request)
+
+    def start(self, parsed: Parsed, exchange: Exchange) -> None:
+        request = parsed.request
+        if request is None:
+            assert parsed.refusal is not None
+            exchange.reply(parsed.refusal)
+        elif parsed.concurrent:
+            self._enqueue(request, exchange)
+        elif request.operation.kind is Kind.WAIT:
+            self._guarded(exchange, lambda: self._begin_wait(request, exchange))
+        elif request.operation.kind is Kind.CONTROL:
+            self._guarded(exchange, lambda: self._control(request, exchange))
+        else:
+            self._guarded(exchange, lambda: self._read(request, exchange))
+
+    def hurry(self, exchange: Exchange) -> None:
+        waiter = self._waiting.get(id(exchange))
+        if waiter is not None:
+            self._waiters.finish(waiter)
+
+    def abandon(self, exchange: Exchange) -> None:
+        waiter = self._waiting.pop(id(exchange), None)
+        if waiter is not None:
+            self._waiters.remove(waiter)
+
+    def wants_drain(self) -> bool:
+        if not self._queue or not self._driver.idle:
+            return False
+        return len(self._queue) >= self._batch_hold
+
+    def cut(self) -> None:
+        """Hands what is queued to the clerk. A client that is gone loses its place in the queue, and nothing else does."""
+        self._batch_hold = 0
+        queue = self._queue
+        batch = [queue.popleft() for _ in range(min(len(queue), limits.BATCH_COMMANDS_MAX))]
+        self._driver.submit(batch)
+
+    def oversize(self, _channel: Channel) -> bytes:
+        return _refused(
+            invalid(
+                f"the line is longer than {limits.REQUEST_BYTES_MAX} bytes, which is the most that a request may be"
+            )
+        )
+
+    def refuse_capacity(self, retry_after_seconds: int) -> bytes:
+        return _refused(
+            rate_limited(retry_after_seconds, "the daemon has as much to do as it takes; come again later")
+        )
+
+    def failed(self, _exchange: Exchange) -> bytes:
+        return _refused(internal("the daemon failed on this request, which is a defect; its log says more"))
+
+    # --- commands -----------------------------------------------------------------------------------------------
+    def _enqueue(self, request: Request, exchange: Exchange) -> None:
+        if self.stopping:
+            exchange.reply(
+                _refused(unavailable("the daemon is stopping; send it again to the next one", "not_applied"))
+            )
+            return
+        self._queue.append((Command(request, _speaker(exchange.channel)), exchange))
+
+    def collect(self) -> None:
+        """The clerk has finished a batch: its answers go out, and then the waiters of what it touched are looked after."""
+        for done in self._driver.collect():
+            touched: set[int] = set()
+            for exchange, answer in zip(done.exchanges, done.answers, strict=True):
+                exchange.reply(answer.reply)
+                touched.update(answer.sources)
+            if touched:
+                self._waiters.committed(touched)
+        self._last_batch = trio.current_time()
+        if self._tidy_timer is None and not self.stopping:
+            self._tidy_timer = self._door.call_at(self._last_batch + _IDLE_SECONDS, self._tidy)
+
+    def _tidy(self) -> None:
+        self._tidy_timer = None
+        due = self._last_batch + _IDLE_SECONDS
+        if self.stopping or self._queue:
+            return
+        if not self._driver.idle or trio.current_time() < due:
+            self._tidy_timer = self._door.call_at(max(due, trio.current_time() + _IDLE_SECONDS), self._tidy)
+            return
+        self._driver.tidy()
+        self._tidied = True
+
+    # --- reads --------------------------------------------------------------------------------------------------
+    def _guarded(self, exchange: Exchange, begin: Callable[[], None]) -> None:
+        try:
+            begin()
+        except Refusal as refusal:
+            exchange.reply(encode_problem(refusal.problem))
+
+    def _read(self, request: Request, exchange: Exchange) -> None:
+        operation = request.operation
+        if operation.name == "tallystick_status":
+            self._serve(request, exchange, lambda: Served(canonical(self._status())))
+        elif operation.name == "diagnose" or _is_filtered_list(request):
+            assert self._slow is not None
+            self._slow.start_soon(self._read_slowly, request, exchange)
+        else:
+            self._read_at_once(request, exchange)
+
+    def _read_at_once(self, request: Request, exchange: Exchange) -> None:
+        handler = READS[request.operation.socket, request.operation.name]
+        speaker = _speaker(exchange.channel)
+        view = self._reader.view
+        served = self._reader.try_read(lambda _: handler(view, request, admit(view, request, speaker)))
+        if served is None:
+            self._deferred.append((request, exchange))
+        else:
+            exchange.reply(_served(served))
+
+    def _serve(self, request: Request, exchange: Exchange, serve: Callable[[], Served]) -> None:
+        """What needs admission, and no look at the store beside it."""
+        view, speaker = self._reader.view, _speaker(exchange.channel)
+        if self._reader.try_read(lambda _: admit(view, request, speaker)) is None:
+            self._deferred.append((request, exchange))
+        else:
+            exchange.reply(_served(serve()))
+
+    async def _read_slowly(self, request: Request, exchange: Exchange) -> None:
+        """A list that looks at more than it shows, or a diagnosis: on a thread, so that the loop goes on."""
+        reply = await trio.to_thread.run_sync(
+            partial(self._on_a_thread, request, _speaker(exchange.channel)), limiter=self._slow_limit
+        )
+        exchange.reply(reply)
+
+    def _on_a_thread(self, request: Request, speaker: Speaker) -> bytes:
+        try:
+            reader = self._slow_reader()
+            try:
+                return _served(self._slow_result(request, speaker, reader))
+            finally:
+                reader.close()
+        except Refusal as refusal:
+            return encode_problem(refusal.problem)
+        except Exception:
+            logger.exception("%s failed, which is a defect", request.operation.name)
+            return _refused(internal(f"{request.operation.name} failed; the daemon's log says why"))
+
+    def _slow_result(self, request: Request, speaker: Speaker, reader: Reader) -> Served:
+        view = reader.view
+        if request.operation.name != "diagnose":
+            handler = READS[request.operation.socket, request.operation.name]
+            return reader.read(lambda _: handler(view, request, admit(view, request, speaker)))
+        admission = reader.read(lambda _: admit(view, request, speaker))
+        return diagnose.diagnose(
+            view, request, admission, self._place, lambda piece: reader.read(lambda _: piece())
+        )
+
+    def reopened(self) -> None:
+        """The gate is open again: what it kept back is done now."""
+        deferred, self._deferred = self._deferred, []
+        for request, exchange in deferred:
+            begin = self._begin_wait if request.operation.kind is Kind.WAIT else self._read
+            self._guarded(exchange, partial(begin, request, exchange))
+        self._waiters.reopened()
+
+    # --- waits --------------------------------------------------------------------------------------------------
+    def _begin_wait(self, request: Request, exchange: Exchange) -> None:
+        view, speaker = self._reader.view, _speaker(exchange.channel)
+        follow = self._reader.try_read(
+            lambda _: events.begin_wait(view, request, admit(view, request, speaker))
+        )
+        if follow is None:
+            self._deferred.append((request, exchange))
+            return
+        args = request.args
+        assert isinstance(args, arguments.EventsWaitArgs)
+        wait_ms = min(args.timeout_ms, limits.WAIT_MS_MAX)
+        waiter = Waiter(
+            follow, partial(self._end_wait, exchange), last=self.stopping or wait_ms == 0 or exchange.hurried
+        )
+        self._waiting[id(exchange)] = waiter
+        self._waiters.add(waiter)
+        if id(exchange) in self._waiting:
+            deadline = trio.current_time() + wait_ms / 1000
+            waiter.timer = self._door.call_at(deadline, partial(self._waiters.finish, waiter))
+
+    def _end_wait(self, exchange: Exchange, served: Served) -> None:
+        self._waiting.pop(id(exchange), None)
+        exchange.reply(_served(served))
+
+    @property
+    def waiters(self) -> int:
+        return len(self._waiters)
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    # --- the daemon itself --------------------------------------------------------------------------------------
+    def _control(self, request: Request, exchange: Exchange) -> None:
+        view, speaker = self._reader.view, _speaker(exchange.channel)
+        if self._reader.try_read(lambda _: admit(view, request, speaker)) is None:
+            self._deferred.append((request, exchange))
+            return
+        exchange.reply(encode_ok(b'{"stopping":true}', None, None))
+        self._shut_down()
+
+
+def _speaker(channel: Channel) -> Speaker:
+    return Speaker(channel.actor, channel.strength, channel.socket)
+
+
+def _served(served: Served) -> bytes:
+    reply = encode_ok(served.result, served.revision, None)
+    if len(reply) > limits.REPLY_BYTES_MAX:
+        logger.error("a read of %d bytes does not fit a reply, which is a defect", len(reply))
+        return _refused(
+            internal("the result does not fit a reply, which is a defect; ask for a smaller page")
+        )
+    return reply
+
+
+def _refused(refusal: Refusal) -> bytes:
+    return encode_problem(refusal.problem)
+
+
+def _is_filtered_list(request: Request) -> bool:
+    args = request.args
+    if not isinstance(args, _LISTS):
+        return False
+    names = (
+        ("kind",)
+        if isinstance(args, arguments.ContributionListArgs)
+        else ("assistant_deployment_id", "space_id", "state")
+    )
+    return any(getattr(args, name) is not msgspec.UNSET for name in names)
+
+
+def owner_channel(socket: Socket, path: str, uid: int) -> Channel:
+    """The owner's socket: whoever the kernel says has the daemon's uid is the owner."""
+    return Channel(socket=socket, actor=ids.OWNER, strength="peer-uid", path=path, allowed_uid=uid)

@@ -1,0 +1,141 @@
+"""The clerk's thread: runs batches handed over by the loop, and resets the write-ahead log between two of them.
+
+The clerk knows no thread; this is the one that it lives on, for the life of the process. Batches are cut on the loop and
+come one at a time: a thread that helped itself would cut them at half the size. While the disk works, SQLite has let go of
+the interpreter, and the loop reads, answers and accepts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Final
+
+from tallyd.clerk.clerk import Answer, Clerk, Command, SyncFailed
+from tallyd.door import Exchange
+from tallyd.readers.gate import Gate
+from tallyd.store.refusals import ExitCode
+from tallyd.store.store import Store
+from tallystick.protocol import limits
+from tallystick.protocol.envelope import encode_problem
+from tallystick.protocol.problems import unavailable
+
+logger = logging.getLogger("tallyd.driver")
+
+Pair = tuple[Command, Exchange]
+
+
+class Done:
+    """A batch and its answers, on the way back to the loop."""
+
+    __slots__ = ("answers", "exchanges")
+
+    def __init__(self, exchanges: list[Exchange], answers: list[Answer]) -> None:
+        self.exchanges = exchanges
+        self.answers = answers
+
+
+_STOP: Final = None
+_TIDY: Final[list[Pair]] = []
+
+
+class Driver:
+    """Owns the clerk's thread. ``submit`` and ``collect`` are the loop's."""
+
+    def __init__(self, clerk: Clerk, store: Store, gate: Gate, committed: Callable[[], None]) -> None:
+        self._clerk = clerk
+        self._store = store
+        self._gate = gate
+        self._committed = committed
+        self._queue: SimpleQueue[Sequence[Pair] | None] = SimpleQueue()
+        self._done: deque[Done] = deque()
+        self._wake: Callable[[], None] = lambda: None
+        self._idle = True
+        self._checkpoint_lock = threading.Lock()
+        self.durable = clerk.durable
+        self.largest_batch = 0
+        self._thread = threading.Thread(target=self._run, name="clerk", daemon=True)
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """``wake`` tells the loop that there is something to collect."""
+        self._wake = wake
+        self._thread.start()
+
+    @property
+    def idle(self) -> bool:
+        """Whether a batch handed over now would be begun at once. On the loop."""
+        return self._idle
+
+    @property
+    def checkpoint_lock(self) -> threading.Lock:
+        """Held by whoever runs a checkpoint: two at a time would only refuse each other."""
+        return self._checkpoint_lock
+
+    def submit(self, batch: Sequence[Pair]) -> None:
+        """Hands a batch over; only while ``idle``. On the loop."""
+        assert self._idle, "a batch was cut while the clerk was at work"
+        self._idle = False
+        self.largest_batch = max(self.largest_batch, len(batch))
+        self._queue.put(batch)
+
+    def tidy(self) -> None:
+        """Asks for what can be done when there is nothing else to do; only while ``idle``. On the loop."""
+        self._idle = False
+        self._queue.put(_TIDY)
+
+    def collect(self) -> list[Done]:
+        """What was finished since the last call. On the loop, when woken."""
+        done = []
+        while self._done:
+            done.append(self._done.popleft())
+            self._idle = True
+        return done
+
+    def stop(self) -> None:
+        """Ends the thread after what it was given. Blocks for it: not on the loop."""
+        self._queue.put(_STOP)
+        self._thread.join()
+
+    # --- on the clerk's thread ----------------------------------------------------------------------------------
+    def _run(self) -> None:
+        while (batch := self._queue.get()) is not _STOP:
+            answers = self._answers(batch)
+            self._done.append(Done([exchange for _, exchange in batch], answers))
+            self._wake()
+            self._keep_log_short()
+
+    def _answers(self, batch: Sequence[Pair]) -> list[Answer]:
+        try:
+            if batch is _TIDY:
+                self._clerk.tidy()
+                answers: list[Answer] = []
+            else:
+                answers = self._clerk.run([command for command, _ in batch])
+        except SyncFailed as failure:
+            logger.critical(
+                "a sync failed, and what the disk holds is unknown until the next start: %s", failure
+            )
+            os._exit(ExitCode.STORAGE_FAILED)
+        except Exception:
+            logger.exception("a batch failed, which is a defect")
+            unknown = unavailable(
+                "the daemon failed on this batch; send the same key again", outcome="unknown"
+            ).problem
+            return [Answer(encode_problem(unknown)) for _ in batch]
+        self.durable = self._clerk.durable
+        self._committed()
+        return answers
+
+    def _keep_log_short(self) -> None:
+        """Above its gate size the write-ahead log is reset here, between two batches, while no reader runs."""
+        if self._store.wal_bytes() <= limits.WAL_GATE_BYTES:
+            return
+        with self._checkpoint_lock:
+            if not self._gate.shut(lambda: self._store.truncate(self._store.writer)):
+                logger.warning(
+                    "a read transaction did not end; the write-ahead log is reset after the next batch"
+                )

@@ -1,0 +1,103 @@
+"""Which function answers which operation. The registry says what there is; here is who does it.
+
+A missing or surplus handler is a start-up error: an operation cannot be advertised without one, nor one be reachable that
+the registry does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tallyd.admission import Admission
+from tallyd.clerk.clerk import FencedRead, Handler
+from tallyd.ledger.view import View
+from tallyd.operations import (
+    assemblies,
+    contributions,
+    events,
+    frontiers,
+    invocations,
+    projects,
+    relations,
+    service,
+    spaces,
+    workers,
+)
+from tallyd.operations.results import Served
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
+
+Read = Callable[[View, Request, Admission], Served]
+
+CLIENT: Final = Socket.CLIENT
+WORKER: Final = Socket.WORKER
+
+WRITES: Final[dict[tuple[Socket, str], Handler]] = {
+    (CLIENT, "project_create"): projects.create,
+    (CLIENT, "space_create"): spaces.create,
+    (CLIENT, "contribution_append"): contributions.append,
+    (CLIENT, "relation_assert"): relations.assert_,
+    (CLIENT, "frontier_pin"): frontiers.pin,
+    (CLIENT, "context_assembly_create"): assemblies.create,
+    (CLIENT, "invocation_create"): invocations.create,
+    (CLIENT, "invocation_cancel"): invocations.cancel,
+    (WORKER, "invocation_claim"): workers.claim,
+    (WORKER, "invocation_complete"): workers.fenced(workers.complete),
+    (WORKER, "contribution_append"): workers.fenced(contributions.append),
+    (WORKER, "relation_assert"): workers.fenced(relations.assert_),
+    (WORKER, "context_assembly_create"): workers.fenced(assemblies.create),
+    (WORKER, "invocation_cancel"): workers.fenced(workers.cancel),
+    (WORKER, "tallystick_invocation_fail"): workers.fenced(workers.fail),
+}
+
+FENCED_READS: Final[dict[tuple[Socket, str], FencedRead]] = {
+    (WORKER, "tallystick_invocation_progress"): workers.progress,
+    (WORKER, "tallystick_invocation_renew"): workers.renew,
+}
+
+READS: Final[dict[tuple[Socket, str], Read]] = {
+    (CLIENT, "hello"): service.hello,
+    (WORKER, "hello"): service.hello,
+    (CLIENT, "protocol_info"): service.protocol_info,
+    (CLIENT, "tallystick_limits"): service.served_limits,
+    (CLIENT, "realm_show"): projects.realm_show,
+    (CLIENT, "project_show"): projects.show,
+    (CLIENT, "project_list"): projects.list_,
+    (CLIENT, "space_show"): spaces.show,
+    (CLIENT, "space_list"): spaces.list_,
+    (CLIENT, "contribution_show"): contributions.show,
+    (CLIENT, "contribution_list"): contributions.list_,
+    (CLIENT, "frontier_show"): frontiers.show,
+    (CLIENT, "context_assembly_show"): assemblies.show,
+    (CLIENT, "invocation_show"): invocations.show,
+    (CLIENT, "invocation_list"): invocations.list_,
+    (CLIENT, "events_read"): events.read,
+    (CLIENT, "event_payload"): events.payload,
+}
+
+BY_THE_SERVICE: Final = frozenset(
+    {
+        (CLIENT, "events_wait"),
+        (CLIENT, "diagnose"),
+        (CLIENT, "tallystick_status"),
+        (CLIENT, "tallystick_shutdown"),
+    }
+)
+"""Answered by the dispatcher itself: they wait, run long, or speak of the daemon."""
+
+
+def check_complete() -> None:
+    """Raises RuntimeError where registry and handlers do not agree, in name or kind."""
+    answered = {**dict.fromkeys(WRITES, Kind.WRITE), **dict.fromkeys(FENCED_READS, Kind.FENCED_READ)}
+    answered |= dict.fromkeys(READS, Kind.READ)
+    for key, operation in BY_SOCKET.items():
+        if key in BY_THE_SERVICE:
+            continue
+        if answered.get(key) is not operation.kind:
+            raise RuntimeError(
+                f"{operation.name} on the {operation.socket} socket has no {operation.kind} handler"
+            )
+    surplus = (answered.keys() | BY_THE_SERVICE) - BY_SOCKET.keys()
+    if surplus:
+        raise RuntimeError(f"handlers without an entry in the registry: {sorted(surplus)}")

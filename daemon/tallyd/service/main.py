@@ -1,0 +1,91 @@
+"""``tallyd``: arguments, environment, exit codes. It stays in the foreground.
+
+``run`` is what ``main`` and the test launchers share: they differ in the clock and in the VFS under the database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+import trio
+
+from tallyd.clerk.hooks import AbortHook
+from tallyd.operations.service import implementation_version
+from tallyd.service import logs
+from tallyd.service.daemon import Daemon, Options, serve
+from tallyd.service.ready import Readiness
+from tallyd.store import process
+from tallyd.store.ambient import Ambient, SystemAmbient
+from tallyd.store.refusals import ExitCode, StartRefused
+from tallystick.paths import PathError, resolve
+
+ABORT_VARIABLE = "TALLYD_ABORT"
+HOLD_VARIABLE = "TALLYD_BATCH_HOLD"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tallyd", description="The daemon that owns the record, and the only door to it."
+    )
+    parser.add_argument(
+        "--data-dir", help="where the database is (default: $TALLY_DATA_DIR, or below the home directory)"
+    )
+    parser.add_argument(
+        "--runtime-dir", help="where the sockets are (default: $TALLY_RUNTIME_DIR, or the session's)"
+    )
+    parser.add_argument(
+        "--adopt", metavar="STORE_ID", help="go on, in a new epoch, from a store that was put back"
+    )
+    parser.add_argument("--ready-fd", type=int, help="write one line to this descriptor when ready")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text")
+    parser.add_argument("--test-hooks", action="store_true", help="take the crash hooks of the test suites")
+    parser.add_argument("--version", action="version", version=f"tallyd {implementation_version()}")
+    return parser
+
+
+def _hooks(given: bool, env: Mapping[str, str]) -> tuple[AbortHook | None, int]:
+    """The armed hooks. Raises StartRefused where one is set that may not be, or that cannot be read."""
+    armed, hold = env.get(ABORT_VARIABLE), env.get(HOLD_VARIABLE)
+    if not given:
+        for name, value in ((ABORT_VARIABLE, armed), (HOLD_VARIABLE, hold)):
+            if value is not None:
+                raise StartRefused(
+                    ExitCode.TEST_HOOKS_WITHOUT_FLAG,
+                    f"{name} is set, which ends the daemon in the middle of a command, and --test-hooks is not given; "
+                    f"unset {name}",
+                )
+        return None, 0
+    try:
+        return None if armed is None else AbortHook(armed), int(hold or 0)
+    except ValueError as error:
+        raise StartRefused(ExitCode.BAD_CONFIGURATION, str(error)) from None
+
+
+def run(argv: Sequence[str], ambient: Ambient, vfs: str | None = None) -> int:
+    """Runs the daemon to its end; returns its exit code. 0 after a drain, else one of ``ExitCode``."""
+    arguments = _parser().parse_args(argv)
+    logs.set_up(arguments.log_format)
+    try:
+        hook, hold = _hooks(arguments.test_hooks, os.environ)
+        paths = resolve(arguments.data_dir, arguments.runtime_dir)
+        for missing in process.harden():
+            logging.getLogger("tallyd").warning("%s", missing)
+        options = Options(paths=paths, adopt=arguments.adopt, hook=hook, batch_hold=hold, vfs=vfs)
+        daemon = Daemon(options, ambient, Readiness(arguments.ready_fd, os.environ))
+        daemon.open()
+    except StartRefused as refused:
+        print(f"tallyd: {refused}", file=sys.stderr)
+        return int(refused.exit_code)
+    except PathError as error:
+        print(f"tallyd: {error}", file=sys.stderr)
+        return int(ExitCode.BAD_CONFIGURATION)
+    return trio.run(serve, daemon)
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:], SystemAmbient()))

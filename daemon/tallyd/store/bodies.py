@@ -1,0 +1,110 @@
+"""Content, sealed once, and the keys that make it readable.
+
+A *body* is one piece of content in canonical JSON: a contribution's parts, a name, a reason. It stands in
+one row of ``bodies``, sealed with AES-256-GCM under a key of its own; the key stands in one row of
+``object_keys``, wrapped under the store's object key. Erasing a body is deleting the two rows: what is left
+anywhere else are skeletons and keyed digests whose keys went with it.
+
+Each object has three independent random keys of 32 bytes, wrapped together:
+
+====== =====================================================
+seal   AES-256-GCM of the content; used once, so its nonce is zero
+digest HMAC of the content digest, and of the log's content commitment
+request HMAC of the request that brought the content
+====== =====================================================
+
+Nothing here reads a clock or makes randomness: the caller gives the random bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Final
+
+import apsw
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+KEY_BYTES: Final = 32
+NONCE_BYTES: Final = 12
+OBJECT_RANDOM_BYTES: Final = 3 * KEY_BYTES + NONCE_BYTES
+"""Random bytes that a new object takes: its three keys and the nonce of their wrapping."""
+BODIES_PER_COMMAND_MAX: Final = 16
+"""A body's number is the command's position times this, plus an ordinal: never used twice, even after
+erasure."""
+
+_SEAL_NONCE: Final = bytes(NONCE_BYTES)
+_WRAP_CONTEXT: Final = b"tallystick object key v1 "
+_SEAL_CONTEXT: Final = b"tallystick body v1 "
+
+
+class ObjectKeys:
+    """The three keys of one object. Its ``repr`` shows none of them."""
+
+    __slots__ = ("digest", "request", "seal")
+
+    def __init__(self, plain: bytes) -> None:
+        if len(plain) != 3 * KEY_BYTES:
+            raise ValueError(f"an object's keys are {3 * KEY_BYTES} bytes, not {len(plain)}")
+        self.seal = plain[:KEY_BYTES]
+        self.digest = plain[KEY_BYTES : 2 * KEY_BYTES]
+        self.request = plain[2 * KEY_BYTES :]
+
+    def __repr__(self) -> str:
+        return "ObjectKeys(redacted)"
+
+
+def mac(key: bytes, data: bytes) -> bytes:
+    """HMAC-SHA-256, 32 bytes."""
+    return hmac.digest(key, data, hashlib.sha256)
+
+
+class BodyStore:
+    """Seals and opens bodies over one connection. Holds the unwrapped object key of the store, and no state
+    beside it."""
+
+    def __init__(self, object_key: bytes) -> None:
+        self._wrap = AESGCM(object_key)
+
+    def __repr__(self) -> str:
+        return "BodyStore(redacted)"
+
+    def put(self, db: apsw.Connection, body: int, content: bytes, random: bytes) -> ObjectKeys:
+        """Seals ``content`` as ``body`` with keys taken from ``random`` (OBJECT_RANDOM_BYTES), and returns
+        the keys.
+
+        Raises apsw.ConstraintError where the body exists: a number is used once.
+        """
+        if len(random) != OBJECT_RANDOM_BYTES:
+            raise ValueError(f"a new object takes {OBJECT_RANDOM_BYTES} random bytes, not {len(random)}")
+        plain, nonce = random[: 3 * KEY_BYTES], random[3 * KEY_BYTES :]
+        keys = ObjectKeys(plain)
+        number = b"%d" % body
+        sealed = AESGCM(keys.seal).encrypt(_SEAL_NONCE, content, _SEAL_CONTEXT + number)
+        wrapped = nonce + self._wrap.encrypt(nonce, plain, _WRAP_CONTEXT + number)
+        db.execute("INSERT INTO bodies (body, sealed) VALUES (?, ?)", (body, sealed))
+        db.execute("INSERT INTO object_keys (body, wrapped) VALUES (?, ?)", (body, wrapped))
+        return keys
+
+    def keys(self, db: apsw.Connection, body: int) -> ObjectKeys | None:
+        """The body's keys, or None where it was erased.
+
+        Raises cryptography's InvalidTag where the row was changed or the store's object key is another.
+        """
+        row = db.execute("SELECT wrapped FROM object_keys WHERE body = ?", (body,)).fetchone()
+        if row is None:
+            return None
+        wrapped = row[0]
+        return ObjectKeys(
+            self._wrap.decrypt(wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], _WRAP_CONTEXT + b"%d" % body)
+        )
+
+    def get(self, db: apsw.Connection, body: int) -> bytes | None:
+        """The content in canonical JSON, or None where it was erased. Raises as ``keys`` does."""
+        keys = self.keys(db, body)
+        if keys is None:
+            return None
+        row = db.execute("SELECT sealed FROM bodies WHERE body = ?", (body,)).fetchone()
+        if row is None:
+            return None
+        return AESGCM(keys.seal).decrypt(_SEAL_NONCE, row[0], _SEAL_CONTEXT + b"%d" % body)
