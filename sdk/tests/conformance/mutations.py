@@ -1,0 +1,155 @@
+"""Requests that are wrong in one place, made from right ones: a member dropped or added, of another type, or
+past its bound.
+
+The right ones stand in vectors/requests.json, with what may be left out and where any text or value may
+stand. So these mutants know nothing of the product's types.
+"""
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from tallystick.protocol.registry import Socket
+
+Path_: TypeAlias = tuple[str | int, ...]
+_FILE: Final = Path(__file__).resolve().parents[1] / "vectors" / "requests.json"
+_OTHERS: Final[tuple[Any, ...]] = (None, True, 7, 1.5, "text", [], {})
+_TOO_LONG: Final = "a" * 70_000
+"""Longer than the longest string of the protocol."""
+_TOO_MANY: Final = 257
+
+
+class Specimen(NamedTuple):
+    """A right request: what may be left out, and where any text, an empty one, or any value may stand."""
+
+    name: str
+    socket: Socket
+    request: dict[str, Any]
+    optional: frozenset[str]
+    texts: frozenset[str]
+    empty: frozenset[str]
+    free: frozenset[str]
+
+
+class Mutant(NamedTuple):
+    """What was done to a specimen, and the request that came of it."""
+
+    what: str
+    request: dict[str, Any]
+
+
+def specimens() -> list[Specimen]:
+    """The right requests, one for each operation on each of its sockets."""
+    return [
+        Specimen(
+            entry["name"],
+            Socket(entry["socket"]),
+            entry["request"],
+            *(frozenset(entry.get(key, ())) for key in ("optional", "texts", "empty", "free")),
+        )
+        for entry in json.loads(_FILE.read_text(encoding="utf-8"))["requests"]
+    ]
+
+
+def shortened(specimen: Specimen) -> Iterator[Mutant]:
+    """The specimen without one member that may be left out: still right."""
+    for path in _members(specimen):
+        if _named(path) in specimen.optional:
+            yield Mutant(f"without {_named(path)}", _without(specimen.request, path))
+
+
+def broken(specimen: Specimen) -> Iterator[Mutant]:
+    """The specimen, wrong in one place."""
+    for path in _members(specimen):
+        if _named(path) not in specimen.optional:
+            yield Mutant(f"without {_named(path)}", _without(specimen.request, path))
+    for path, value in _nodes(specimen):
+        name = _named(path) or "the request"
+        if isinstance(value, dict):
+            yield Mutant(f"a member too many in {name}", _with(specimen.request, (*path, "unexpected"), 1))
+            if value:
+                yield Mutant(
+                    f"{name} as a list of its members", _with(specimen.request, path, [*value.values()])
+                )
+        for other in _OTHERS:
+            if _json_type(other) != _json_type(value):
+                yield Mutant(f"{name} as {other!r}", _with(specimen.request, path, other))
+        for what, other in _past_bounds(specimen, name, value):
+            yield Mutant(f"{name} {what}", _with(specimen.request, path, other))
+
+
+def _past_bounds(specimen: Specimen, name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, str):
+        yield "too long", _TOO_LONG
+        if name not in specimen.empty:
+            yield "empty", ""
+        if name not in specimen.texts:
+            yield "with a newline after it", value + "\n"
+            yield "with a space in it", f"{value[:1]} {value[1:]}"
+            yield "with a letter outside ASCII", f"{value[:1]}é{value[1:]}"
+    elif isinstance(value, list) and value:
+        yield "of too many items", [value[0]] * _TOO_MANY
+        yield "with a null in it", [*value, None]
+    elif type(value) is int:
+        yield "negative", -1
+        yield "past the safe integers", 2**53
+        if name.endswith(".limit"):
+            yield "zero", 0
+            yield "too large", 513
+        if name.endswith(".term_seconds"):
+            yield "too small", 9
+            yield "too large", 86_401
+
+
+def _nodes(specimen: Specimen) -> Iterator[tuple[Path_, Any]]:
+    """Each value of the request and its path, the whole first, without what is inside free values."""
+
+    def walk(path: Path_, value: Any) -> Iterator[tuple[Path_, Any]]:
+        if _named(path) in specimen.free:
+            return
+        yield path, value
+        items = (
+            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        )
+        for key, item in items:
+            yield from walk((*path, key), item)
+
+    yield from walk((), specimen.request)
+
+
+def _members(specimen: Specimen) -> Iterator[Path_]:
+    """The path of each member of each object that is not free."""
+    for path, value in _nodes(specimen):
+        if isinstance(value, dict):
+            yield from ((*path, key) for key in value)
+
+
+def _named(path: Path_) -> str:
+    name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return name.removeprefix(".")
+
+
+def _with(request: dict[str, Any], path: Path_, value: Any) -> Any:
+    if not path:
+        return value
+    changed = copy.deepcopy(request)
+    inner: Any = changed
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    return changed
+
+
+def _without(request: dict[str, Any], path: Path_) -> dict[str, Any]:
+    changed = copy.deepcopy(request)
+    inner: Any = changed
+    for step in path[:-1]:
+        inner = inner[step]
+    del inner[path[-1]]
+    return changed
+
+
+def _json_type(value: Any) -> str:
+    return type(value).__name__
