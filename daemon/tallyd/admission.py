@@ -1,18 +1,20 @@
 """Who is this, and may they: one prelude for every channel and every operation.
 
-Authority comes from the channel, the operation's named mode and what the actor may see, never from a member of the
-request. It is judged before existence, revision, digest and idempotency. The prelude's result is what the audit row says.
+Authority comes from the channel, the operation's named mode and what the actor may see, never from a member
+of the request. It is judged before existence, revision, digest and idempotency. The prelude's result is what
+the audit row says.
 
-========================= ===========================================================================================
+========================= ====================================================================================
 mode                      admits
-========================= ===========================================================================================
+========================= ====================================================================================
 public                    whoever may connect
 read_realm, write_realm   the owner's channels
 read_project …            the owner's channels, for a project that exists
 operator, owner           the owner's channels
 worker_claim              a worker's channel, for an invocation that exists
-worker_fenced             the channel on which the attempt was claimed; the fence itself is state, and judged later
-========================= ===========================================================================================
+worker_fenced             the channel on which the attempt was claimed; the fence itself is state, and judged
+later
+========================= ====================================================================================
 
 A project or invocation that is not there and one that the actor may not see are the same ``not-found``.
 """

@@ -1,4 +1,6 @@
-"""A reply obeys what a request obeys: judged inside the command's transaction, so that nothing is kept that cannot be read."""
+"""A reply obeys what a request obeys: judged inside the command's transaction, so that nothing is kept that
+cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,13 @@ from tallystick.protocol.problems import invalid
 def judge_reply(reply: bytes) -> None:
     """Raises Refusal ``invalid`` where the reply of a command is over a limit of replies.
 
-    Few commas and few opening brackets prove lists, nodes and depth to be small; only what has many is walked.
+    Few commas and few opening brackets prove lists, nodes and depth to be small; only what has many is
+    walked.
     """
     if len(reply) > limits.REPLY_BYTES_MAX:
         raise invalid(
-            f"the reply would be {len(reply)} bytes, and {limits.REPLY_BYTES_MAX} is the most that one may be; "
+            f"the reply would be {len(reply)} bytes, and {limits.REPLY_BYTES_MAX} is the most that one may "
+            f"be; "
             "nothing was applied: send less content, or fewer references"
         )
     opened = reply.count(b"[") + reply.count(b"{")
@@ -34,7 +38,8 @@ def _judge_lists(value: object) -> None:
         if isinstance(one, list):
             if len(one) > limits.LIST_ITEMS_MAX:
                 raise invalid(
-                    f"a list of the reply would have {len(one)} items, and {limits.LIST_ITEMS_MAX} are the most; "
+                    f"a list of the reply would have {len(one)} items, and {limits.LIST_ITEMS_MAX} are the "
+                    f"most; "
                     "nothing was applied"
                 )
             pending += one

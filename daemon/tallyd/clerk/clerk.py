@@ -1,20 +1,21 @@
 """The only writer: takes commands in order, makes each one transaction, and groups what arrives together.
 
-The clerk is synchronous and knows no thread: ``begin``, ``execute`` (once a command), ``commit``; ``run`` does the three
-for a batch and handles what may go wrong inside. Its driver decides who calls it, and from where.
+The clerk is synchronous and knows no thread: ``begin``, ``execute`` (once a command), ``commit``; ``run``
+does the three for a batch and handles what may go wrong inside. Its driver decides who calls it, and from
+where.
 
-All of a command is inside one SAVEPOINT: look-up of its key, state, events with their sequences, outbox, the stored
-result judged against the reply limit, the audit row. A refused command is rolled back to its savepoint and leaves one
-audit row and nothing else; a replay writes nothing. One COMMIT with a full flush serves the batch, and only then is
-anything answered.
+All of a command is inside one SAVEPOINT: look-up of its key, state, events with their sequences, outbox, the
+stored result judged against the reply limit, the audit row. A refused command is rolled back to its savepoint
+and leaves one audit row and nothing else; a replay writes nothing. One COMMIT with a full flush serves the
+batch, and only then is anything answered.
 
 What goes wrong (SQLite's own rules decide what is left of the transaction, so the clerk asks it):
 
 * an error inside a command that rolled back everything: the batch's commands run again, each alone;
-* a COMMIT that failed on a write has rolled back: its commands are answered ``unavailable``, outcome unknown, because
-  their frames may have reached the disk; the clerk goes on;
-* a COMMIT that failed on a sync: ``SyncFailed``. Nobody may be answered, and the process must end: what the disk holds is
-  known only after the next start.
+* a COMMIT that failed on a write has rolled back: its commands are answered ``unavailable``, outcome unknown,
+  because their frames may have reached the disk; the clerk goes on;
+* a COMMIT that failed on a sync: ``SyncFailed``. Nobody may be answered, and the process must end: what the
+  disk holds is known only after the next start.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ FencedRead = Callable[[Transaction, Request, Admission], bytes]
 
 
 class SyncFailed(Exception):
-    """COMMIT failed in a sync: the outcome of the batch is known to the disk alone. The process must end unanswered."""
+    """COMMIT failed in a sync: the outcome of the batch is known to the disk alone. The process must end
+    unanswered.
+    """
 
 
 class _BatchLost(Exception):
@@ -101,7 +104,7 @@ class Clerk:
         self._durable = tx.log.tail[0]
         self._restore_leases()
 
-    # --- the three calls ----------------------------------------------------------------------------------------
+    # --- the three calls ------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Opens the transaction and reads again what the log will extend. Raises log.LogBroken."""
         self._answers = []
@@ -114,7 +117,9 @@ class Clerk:
         self._answers.append(self._answer(command))
 
     def commit(self) -> list[Answer]:
-        """Makes the batch durable, and only then gives the answers, in order. Raises SyncFailed, apsw.Error."""
+        """Makes the batch durable, and only then gives the answers, in order. Raises SyncFailed,
+        apsw.Error.
+        """
         if self._tx.log.tail[0] > self._durable:
             self._tx.log.drain_outbox(self._durable, limits.OUTBOX_DRAIN_ROWS_MAX)
         self._hooks.reached(BEFORE_COMMIT)
@@ -128,9 +133,11 @@ class Clerk:
         self._hooks.reached(AFTER_COMMIT)
         return self._answers
 
-    # --- a batch ------------------------------------------------------------------------------------------------
+    # --- a batch --------------------------------------------------------------------------------------------
     def run(self, batch: Sequence[Command]) -> list[Answer]:
-        """One transaction for the batch, or, where something took it away, one for each command. Raises SyncFailed."""
+        """One transaction for the batch, or, where something took it away, one for each command. Raises
+        SyncFailed.
+        """
         try:
             return self._attempt(batch)
         except _BatchLost as lost:
@@ -159,7 +166,8 @@ class Clerk:
             self._abandon()
             logger.error("COMMIT failed: %s (%s)", type(failure).__name__, failure)
             unknown = unavailable(
-                f"the disk refused the transaction ({type(failure).__name__}); make room and send the same key again",
+                f"the disk refused the transaction ({type(failure).__name__}); make room and send the same "
+                f"key again",
                 outcome="unknown",
             )
             return [_problem(unknown.problem)] * len(batch)
@@ -184,12 +192,14 @@ class Clerk:
         self._restore_leases()
 
     def _restore_leases(self) -> None:
-        """At start, and after a lost transaction: a running attempt without a lease gets its full term anew."""
+        """At start, and after a lost transaction: a running attempt without a lease gets its full term
+        anew.
+        """
         for attempt in attempts.running(self._tx):
             if not self._tx.leases.known(attempt.invocation):
                 self._tx.leases.renew(attempt.invocation, attempt.term_seconds)
 
-    # --- one command --------------------------------------------------------------------------------------------
+    # --- one command ----------------------------------------------------------------------------------------
     def _answer(self, command: Command) -> Answer:
         """The answer to a command, its rows written. Raises apsw.Error where the transaction is gone."""
         request, tx = command.request, self._tx
@@ -216,7 +226,9 @@ class Clerk:
         return self._execute(request, admission, wanted)
 
     def _execute(self, request: Request, admission: Admission, wanted: Intent) -> Answer:
-        """Runs the handler inside its savepoint. A refusal or a fault of the handler leaves nothing behind."""
+        """Runs the handler inside its savepoint. A refusal or a fault of the handler leaves nothing
+        behind.
+        """
         db = self._tx.db
         self._note_due()
         db.execute("SAVEPOINT command")
@@ -256,7 +268,7 @@ class Clerk:
         self._tx.db.execute("RELEASE command")
         self._tx.undo_command()
 
-    # --- rows ---------------------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------------
     def _append(
         self, request: Request, admission: Admission, wanted: Intent, applied: Applied
     ) -> list[LogRow]:
@@ -339,7 +351,7 @@ class Clerk:
             cursor = self._tx.project_cursor(row.project, row.reply_sequence)
         return encode_ok(self._tx.render(row.reply), row.reply_revision, cursor)
 
-    # --- between batches ----------------------------------------------------------------------------------------
+    # --- between batches ------------------------------------------------------------------------------------
     @property
     def durable(self) -> tuple[int, bytes]:
         """Position and leaf of the last durable row: what the marker may say."""
@@ -358,7 +370,7 @@ class Clerk:
         self.commit()
 
 
-# --- helpers ----------------------------------------------------------------------------------------------------
+# --- helpers ------------------------------------------------------------------------------------------------
 def _handler_key(request: Request) -> tuple[Socket, str]:
     return request.operation.socket, request.operation.name
 
@@ -381,7 +393,9 @@ def _unadmitted(command: Command) -> Admission:
 def _audit_row(
     tx: Transaction, request: Request, admission: Admission, outcome: str, salt: bytes, key: str | None
 ) -> LogRow:
-    """The audit part of a row. Its detail holds a keyed digest of the client's key, and nothing else of the client's."""
+    """The audit part of a row. Its detail holds a keyed digest of the client's key, and nothing else of the
+    client's.
+    """
     detail = {} if key is None else {"idem": mac(tx.keys.audit, key.encode()).hex()}
     return LogRow(
         position=tx.position,
@@ -434,9 +448,9 @@ def _reply_sequence(tx: Transaction, applied: Applied) -> int | None:
 def _authorize_replay(tx: Transaction, first: LogRow, request: Request, admission: Admission) -> None:
     """Whether this actor may still have the stored reply. Raises Refusal ``stale-lease``.
 
-    A client's command was admitted a moment ago, and its scope holds its actor. A worker gets its attempt's receipts
-    while the attempt is current; and the attempt that a command of its own ended gets that command's reply, because a
-    lost reply must be recoverable.
+    A client's command was admitted a moment ago, and its scope holds its actor. A worker gets its attempt's
+    receipts while the attempt is current; and the attempt that a command of its own ended gets that command's
+    reply, because a lost reply must be recoverable.
     """
     if request.operation.socket is not Socket.WORKER:
         return

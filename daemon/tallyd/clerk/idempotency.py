@@ -1,11 +1,12 @@
 """One intent, one effect: the key's triple, the digests that are compared, and the look-up.
 
-The triple is (actor scope, operation, key); its SHA-256 is in the log, and the table that finds it has 12 bytes of the
-client's key, which the SDK makes time-ordered so that rows land at the right edge, and 12 of the hash.
+The triple is (actor scope, operation, key); its SHA-256 is in the log, and the table that finds it has 12
+bytes of the client's key, which the SDK makes time-ordered so that rows land at the right edge, and 12 of the
+hash.
 
-Two digests stand beside a stored result. The first is of the request with every content argument replaced by null:
-identifiers alone go in, so it may stand unkeyed. The second is an HMAC of the whole request under a key that goes when
-the content is erased. While that key lives both are compared; afterwards the first alone.
+Two digests stand beside a stored result. The first is of the request with every content argument replaced by
+null: identifiers alone go in, so it may stand unkeyed. The second is an HMAC of the whole request under a key
+that goes when the content is erased. While that key lives both are compared; afterwards the first alone.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ def intent(request: Request, meta: Meta, scope: str) -> Intent:
 def find(view: View, wanted: Intent) -> LogRow | None:
     """The command that used the key first, if one did and meant the same.
 
-    Raises Refusal ``idempotency-mismatch``, with time and request id of the first use, where it meant something else.
+    Raises Refusal ``idempotency-mismatch``, with time and request id of the first use, where it meant
+    something else.
     """
     row = view.db.execute("SELECT position FROM idempotency WHERE lookup = ?", (wanted.lookup,)).fetchone()
     if row is None:

@@ -1,9 +1,9 @@
 """Leases: how long a worker that says nothing is believed to be alive.
 
-The database holds a lease's term and fence, never its deadline. Deadlines live here, on the monotonic clock: a worker's
-clock does not matter, nor a step of ours. At start each running attempt gets its full term anew, since nobody could have
-renewed while the daemon was down. A run-out lease ends nothing by itself: it makes the invocation claimable, and the next
-claim or cancel fences the old worker.
+The database holds a lease's term and fence, never its deadline. Deadlines live here, on the monotonic clock:
+a worker's clock does not matter, nor a step of ours. At start each running attempt gets its full term anew,
+since nobody could have renewed while the daemon was down. A run-out lease ends nothing by itself: it makes
+the invocation claimable, and the next claim or cancel fences the old worker.
 """
 
 from __future__ import annotations

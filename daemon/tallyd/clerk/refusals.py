@@ -1,8 +1,8 @@
 """How many refusals of one actor are written down one by one.
 
-Beyond ``AUDIT_REFUSALS_PER_MINUTE_MAX`` a minute the first further one writes a row ``suppressed-begin``, and the next
-audited command of anyone after that minute, or the drain, a row ``suppressed`` with the count. After a crash the first
-stands alone, and ``diagnose`` shows it: the record never pretends to hold what it does not.
+Beyond ``AUDIT_REFUSALS_PER_MINUTE_MAX`` a minute the first further one writes a row ``suppressed-begin``, and
+the next audited command of anyone after that minute, or the drain, a row ``suppressed`` with the count. After
+a crash the first stands alone, and ``diagnose`` shows it: the record never pretends to hold what it does not.
 """
 
 from __future__ import annotations

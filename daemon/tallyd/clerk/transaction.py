@@ -1,8 +1,8 @@
 """The context of a command: what it reads, what it writes, and the time, ids and randomness that it may use.
 
-One ``Transaction`` serves one clerk; ``begin_command`` makes it ready for the next command. Domain code gets everything
-from here, so that the same code runs in the daemon and under a seed. What it writes is remembered for the log row's
-commitments; the log row itself is written by the clerk when the command has been judged.
+One ``Transaction`` serves one clerk; ``begin_command`` makes it ready for the next command. Domain code gets
+everything from here, so that the same code runs in the daemon and under a seed. What it writes is remembered
+for the log row's commitments; the log row itself is written by the clerk when the command has been judged.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Transaction(View):
         self._inserts: dict[tuple[str, ...], str] = {}
         self.begin_command("", "", None)
 
-    # --- one command --------------------------------------------------------------------------------------------
+    # --- one command ----------------------------------------------------------------------------------------
     def begin_command(self, actor: str, author: str, causation: str | None) -> None:
         """Makes ready for a command of ``actor`` (the channel's), whose events name ``author``."""
         self.actor = actor
@@ -114,7 +114,7 @@ class Transaction(View):
             self._projects.clear()
             self._spaces.clear()
 
-    # --- what it may use ----------------------------------------------------------------------------------------
+    # --- what it may use ------------------------------------------------------------------------------------
     @property
     def position(self) -> int:
         """The log position that the command's first row will have."""
@@ -132,7 +132,7 @@ class Transaction(View):
     def random(self, count: int) -> bytes:
         return self._ambient.random(count)
 
-    # --- reads with memory --------------------------------------------------------------------------------------
+    # --- reads with memory ----------------------------------------------------------------------------------
     def project(self, project_id: str) -> ProjectRow | None:
         known = self._projects.get(project_id)
         if known is None and (known := super().project(project_id)) is not None:
@@ -149,7 +149,7 @@ class Transaction(View):
         fresh = self._bodies.get(body)
         return super().content(body) if fresh is None else fresh
 
-    # --- writes -------------------------------------------------------------------------------------------------
+    # --- writes ---------------------------------------------------------------------------------------------
     def insert(self, table: str, **columns: Value) -> None:
         """Inserts a row and puts it under the command's state commitment."""
         names = (table, *columns)
@@ -185,7 +185,9 @@ class Transaction(View):
         self.db.execute("INSERT INTO ids (id, position) VALUES (?, ?)", (digits, self.position))
 
     def seal(self, content: bytes) -> tuple[int, ObjectKeys]:
-        """Keeps content (canonical JSON) as a body of this command; returns its number and its object's keys."""
+        """Keeps content (canonical JSON) as a body of this command; returns its number and its object's
+        keys.
+        """
         ordinal = len(self._bodies)
         assert ordinal < BODIES_PER_COMMAND_MAX, "a command brought more bodies than it has numbers for"
         body = self.position * BODIES_PER_COMMAND_MAX + ordinal
@@ -199,9 +201,11 @@ class Transaction(View):
         """Adds an event to the command."""
         self.events.append(event)
 
-    # --- commitments --------------------------------------------------------------------------------------------
+    # --- commitments ----------------------------------------------------------------------------------------
     def content_commitment(self) -> bytes | None:
-        """HMAC over the digest of all content of the command, under its first object's digest key; None without."""
+        """HMAC over the digest of all content of the command, under its first object's digest key; None
+        without.
+        """
         if self._content_key is None:
             return None
         return log.content_commitment(self._content_key, list(self._bodies.values()))

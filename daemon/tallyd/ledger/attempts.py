@@ -93,10 +93,12 @@ def latest(view: View, invocation_position: int) -> AttemptRow | None:
 
 def running(view: View) -> list[AttemptRow]:
     """Every attempt of this epoch that has not ended: whose leases begin anew at start."""
-    rows = view.db.execute(_ATTEMPT + "WHERE state = 'running' AND epoch = ?", (view.epoch,)).fetchall()
+    rows = view.db.execute(_ATTEMPT + "WHERE state = 'running' AND epoch = ?", (view.epoch,))
     return [AttemptRow(*row) for row in rows]
 
 
 def is_current(view: View, attempt: AttemptRow, fence: int) -> bool:
-    """Whether the attempt that speaks is the one that may act: running, of this epoch, and with its own fence."""
+    """Whether the attempt that speaks is the one that may act: running, of this epoch, and with its own
+    fence.
+    """
     return attempt.state == "running" and attempt.fence == fence and attempt.epoch == view.epoch

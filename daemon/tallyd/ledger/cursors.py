@@ -13,9 +13,9 @@ source what it is a cursor of; of a list, ``list:<what>:<parent>``
 v      1
 ====== ==========================================================================================
 
-The same state gives the same token. A foreign, truncated, forged or otherwise unusable token is one and the same
-``invalid``; one of an old epoch is ``Expired``, and what to tell the client is its caller's part. Possession grants
-nothing.
+The same state gives the same token. A foreign, truncated, forged or otherwise unusable token is one and the
+same ``invalid``; one of an old epoch is ``Expired``, and what to tell the client is its caller's part.
+Possession grants nothing.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ class Cursors:
         return f"kc1.{said.hex()}.{hmac.digest(self._key, said, hashlib.sha256).hex()}"
 
     def read(self, token: str, source: str, at: str) -> Cursor:
-        """What the token says. Raises Refusal ``invalid`` (``at`` is the JSON path of the argument) or Expired."""
+        """What the token says. Raises Refusal ``invalid`` (``at`` is the JSON path of the argument) or
+        Expired.
+        """
         match = _TOKEN.match(token)
         said = bytes.fromhex(match[1]) if match and len(match[1]) % 2 == 0 else b""
         seal = hmac.digest(self._key, said, hashlib.sha256).hex()

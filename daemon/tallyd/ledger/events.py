@@ -1,7 +1,8 @@
 """Events as clients read them: KCP's envelope, put together from log rows when it is served.
 
-A read goes through a project's events by its dense sequence. A filtered one moves its cursor over what it skips, so that
-nothing is looked at twice; it looks at no more than ``SCAN_ROWS_MAX`` rows at a time, and its cursor says how far it came.
+A read goes through a project's events by its dense sequence. A filtered one moves its cursor over what it
+skips, so that nothing is looked at twice; it looks at no more than ``SCAN_ROWS_MAX`` rows at a time, and its
+cursor says how far it came.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def payload_digest(payload: bytes, schema_ref: str) -> str:
 
 
 def envelope(view: View, row: LogRow) -> bytes:
-    """One event. Content that may be read only with a record stays behind ``payload_ref``, its digest that of the
-    payload without it."""
+    """One event. Content that may be read only with a record stays behind ``payload_ref``, its digest that of
+    the payload without it."""
     assert row.event_id is not None
     assert row.payload is not None
     assert row.schema_ref is not None

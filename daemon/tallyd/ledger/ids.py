@@ -1,8 +1,8 @@
 """Ids on the wire and their 128 bits.
 
-An id is ``<prefix>-<32 lowercase hex digits>`` (KCP 1.9). The digits are those of a UUIDv7 (RFC 9562, section 5.7), so
-that rows made one after the other land side by side in an index. Attempts, credentials and the installation are random
-instead: their ids must not be guessed, or say when they were made.
+An id is ``<prefix>-<32 lowercase hex digits>`` (KCP 1.9). The digits are those of a UUIDv7 (RFC 9562, section
+5.7), so that rows made one after the other land side by side in an index. Attempts, credentials and the
+installation are random instead: their ids must not be guessed, or say when they were made.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def digits(prefix: str, identifier: str) -> bytes | None:
 class Uuid7:
     """Makes the 128 bits of ids, each greater than the one before within this process.
 
-    ``wall_ms`` and ``random`` come from the transaction's context. Where the clock stands still or steps back, the
-    12 bits below the time count on (RFC 9562, section 6.2, method 1), and carry into the time when they are used up.
+    ``wall_ms`` and ``random`` come from the transaction's context. Where the clock stands still or steps
+    back, the 12 bits below the time count on (RFC 9562, section 6.2, method 1), and carry into the time when
+    they are used up.
     """
 
     def __init__(self, wall_ms: Callable[[], int], random: Callable[[int], bytes]) -> None:

@@ -1,16 +1,18 @@
 """The log: one row a command, one chain of leaves, two dense sequences for each event.
 
-A row's *entry* is the canonical JSON of what it says; its leaf is SHA-256(0x00 ‖ entry), the leaf hash of RFC 6962, and
-each entry holds the leaf before it, the first 32 zero bytes: the leaf is the link. ``docs/log-format.md`` is enough to
-write a verifier from.
+A row's *entry* is the canonical JSON of what it says; its leaf is SHA-256(0x00 ‖ entry), the leaf hash of RFC
+6962, and each entry holds the leaf before it, the first 32 zero bytes: the leaf is the link.
+``docs/log-format.md`` is enough to write a verifier from.
 
-An entry holds no content and no unkeyed digest of content. What a command brought is under the leaf by commitments:
-``content`` is an HMAC under a key that is erased with the content; ``state`` (the rows written) and ``result`` (payload,
-stored reply and its key) are SHA-256 under the row's salt, over skeletons and identifiers alone.
+An entry holds no content and no unkeyed digest of content. What a command brought is under the leaf by
+commitments: ``content`` is an HMAC under a key that is erased with the content; ``state`` (the rows written)
+and ``result`` (payload, stored reply and its key) are SHA-256 under the row's salt, over skeletons and
+identifiers alone.
 
-``Log.append`` extends what the database holds, not what the process remembers: at the start of each batch the last row
-is read again, its leaf derived again and compared. Sequences come from the unique indexes. Nothing here is kept that a
-rollback could leave wrong: ``forget`` drops what was remembered, and the next use reads the database.
+``Log.append`` extends what the database holds, not what the process remembers: at the start of each batch the
+last row is read again, its leaf derived again and compared. Sequences come from the unique indexes. Nothing
+here is kept that a rollback could leave wrong: ``forget`` drops what was remembered, and the next use reads
+the database.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ REALM_STREAM: Final = 0
 
 
 class LogBroken(Exception):
-    """The log's last row is not what its leaf says: nothing may be appended. The store needs its verifier, not a write."""
+    """The log's last row is not what its leaf says: nothing may be appended. The store needs its verifier,
+    not a write.
+    """
 
 
 class LogRow(msgspec.Struct, frozen=True):
@@ -156,7 +160,9 @@ def framed(*parts: bytes) -> bytes:
 
 
 def result_commitment(row: LogRow) -> bytes | None:
-    """SHA-256 over salt, payload, result and the key that finds them; None where the row has none of these."""
+    """SHA-256 over salt, payload, result and the key that finds them; None where the row has none of
+    these.
+    """
     if row.payload is None and row.result is None and row.key_hash is None:
         return None
     parts = (
@@ -174,14 +180,18 @@ def result_commitment(row: LogRow) -> bytes | None:
 
 
 def state_commitment(salt: bytes, rows: list[bytes]) -> bytes | None:
-    """SHA-256 over salt and the rows written, each the JSON array [table, key, member, value, …]; None without rows."""
+    """SHA-256 over salt and the rows written, each the JSON array [table, key, member, value, …]; None
+    without rows.
+    """
     if not rows:
         return None
     return hashlib.sha256(b"tallystick state v1" + framed(salt, *rows)).digest()
 
 
 def content_commitment(digest_key: bytes, contents: Sequence[bytes]) -> bytes:
-    """HMAC over all content that a command brought, under its first object's digest key, which is erased with it."""
+    """HMAC over all content that a command brought, under its first object's digest key, which is erased
+    with it.
+    """
     said = hashlib.sha256(framed(*contents)).digest()
     return hmac.digest(digest_key, b"tallystick content v1" + said, hashlib.sha256)
 
@@ -266,10 +276,11 @@ class Log:
         return 0 if row is None or row[0] is None else int(row[0])
 
     def append(self, row: LogRow) -> LogRow:
-        """Writes the row with its leaf, its ids entry and its outbox row; ``row.leaf`` is ignored and derived.
+        """Writes the row with its leaf, its ids entry and its outbox row; ``row.leaf`` is ignored and
+        derived.
 
-        The position must be the next, and the sequences the next of their stream and project: asserted here, and
-        again by the table's constraints.
+        The position must be the next, and the sequences the next of their stream and project: asserted here,
+        and again by the table's constraints.
         """
         position, previous = self.tail
         assert row.position == position + 1, "a log position was skipped"

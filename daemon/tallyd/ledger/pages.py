@@ -1,9 +1,9 @@
 """Pages: a list read in parts, each showing the rows that its snapshot fixed.
 
-The first page fixes a snapshot: the highest log position that the list shows, and the project sequence of its boundary
-cursor. Later pages resend it with the continuation. Rows made later are not shown, in whatever page; a row is shown as it
-is now, with its revision. Order is the order of making. A page ends with its limit, or where the next item would not fit a
-reply by bytes or by nodes; it holds one item at least.
+The first page fixes a snapshot: the highest log position that the list shows, and the project sequence of its
+boundary cursor. Later pages resend it with the continuation. Rows made later are not shown, in whatever page;
+a row is shown as it is now, with its revision. Order is the order of making. A page ends with its limit, or
+where the next item would not fit a reply by bytes or by nodes; it holds one item at least.
 
 Nothing is kept for a snapshot: the token says it all, so it can be continued as long as its epoch lasts.
 """
@@ -47,7 +47,9 @@ class Room:
 
 
 def nodes_at_most(text: bytes) -> int:
-    """An upper bound of the JSON values in a text: each but the first follows a comma or an opening bracket."""
+    """An upper bound of the JSON values in a text: each but the first follows a comma or an opening
+    bracket.
+    """
     return text.count(b",") + text.count(b"[") + text.count(b"{") + 1
 
 
@@ -127,7 +129,9 @@ def _filter_digest(filters: tuple[str | None, ...]) -> str | None:
 def page(
     view: View, asked: Ask, snapshot: Snapshot, boundary_source: str, rows: Iterable[tuple[int, bytes]]
 ) -> bytes:
-    """The result of a list: ``rows`` yields position and rendered item, in order, beginning after the snapshot's place."""
+    """The result of a list: ``rows`` yields position and rendered item, in order, beginning after the
+    snapshot's place.
+    """
     items: list[bytes] = []
     room, last, more = Room(), snapshot.after, False
     for position, item in rows:

@@ -1,9 +1,9 @@
 """Skeletons: canonical JSON with places for what is kept elsewhere.
 
-Events, stored results and records hold no content. Where content belongs, a skeleton has a *place*: ``NUL kind number
-NUL``. A raw NUL byte cannot occur in JSON text (RFC 8259 asks for ``\\u0000``), so no value that a client sends can look
-like a place. Putting a skeleton together is cutting it at the NULs and joining the pieces: no JSON is parsed, and the
-bytes are the same each time until something in them is erased.
+Events, stored results and records hold no content. Where content belongs, a skeleton has a *place*: ``NUL
+kind number NUL``. A raw NUL byte cannot occur in JSON text (RFC 8259 asks for ``\\u0000``), so no value that
+a client sends can look like a place. Putting a skeleton together is cutting it at the NULs and joining the
+pieces: no JSON is parsed, and the bytes are the same each time until something in them is erased.
 
 ======= ===================== ==========================================
 kind    number                where the body was erased
@@ -47,7 +47,8 @@ def embedded(skeleton: bytes) -> msgspec.Raw:
 
 
 def encode(value: object) -> bytes:
-    """Canonical JSON (RFC 8785) of a value of typed members: strings, integers, lists, dicts, structs and places.
+    """Canonical JSON (RFC 8785) of a value of typed members: strings, integers, lists, dicts, structs and
+    places.
 
     Free-form content never passes here: it stands in bodies.
     """

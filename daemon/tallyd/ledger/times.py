@@ -15,7 +15,9 @@ def rfc3339(unix_ms: int) -> str:
 
 
 def unix_ms(timestamp: str) -> int:
-    """A timestamp that passed the protocol's shape → Unix time in milliseconds. A leap second counts as the next second."""
+    """A timestamp that passed the protocol's shape → Unix time in milliseconds. A leap second counts as the
+    next second.
+    """
     leap = timestamp[17:19] == "60"
     plain = timestamp[:17] + "59" + timestamp[19:] if leap else timestamp
     moment = datetime.fromisoformat(plain.replace("Z", "+00:00"))

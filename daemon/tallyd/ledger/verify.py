@@ -1,7 +1,9 @@
-"""The log's verifier: walks rows, derives each leaf again, and names the first that is wrong, by position and cause.
+"""The log's verifier: walks rows, derives each leaf again, and names the first that is wrong, by position and
+cause.
 
-It reads in slices, each a short read transaction of its own, so that it may run beside a writer; what is appended while it
-runs is not looked at. ``docs/log-format.md`` describes the same for a reader who has no such program.
+It reads in slices, each a short read transaction of its own, so that it may run beside a writer; what is
+appended while it runs is not looked at. ``docs/log-format.md`` describes the same for a reader who has no
+such program.
 """
 
 from __future__ import annotations
@@ -38,7 +40,6 @@ class Walk:
         self._previous = log.FIRST_PREVIOUS
         self._streams: dict[int, int] = {}
         self._projects: dict[int, int] = {}
-        self.suppressed_alone = 0
         self.rows = 0
 
     def slices(self) -> Iterator[Fault | None]:
@@ -53,9 +54,8 @@ class Walk:
         rows = self._view.db.execute(
             log.SELECT + "WHERE position >= ? AND position <= ? ORDER BY position LIMIT ?",
             (self._next, self._end, SLICE_ROWS),
-        ).fetchall()
-        if not rows:
-            return Fault(self._next, "the row is missing")
+        )
+        before = self.rows
         for values in rows:
             row = LogRow(*values)
             cause = self._check(row)
@@ -63,7 +63,7 @@ class Walk:
                 return Fault(row.position, cause)
             self._previous, self._next = row.leaf, row.position + 1
             self.rows += 1
-        return None
+        return Fault(self._next, "the row is missing") if self.rows == before else None
 
     def _check(self, row: LogRow) -> str | None:
         if row.position != self._next:

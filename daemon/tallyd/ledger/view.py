@@ -1,7 +1,7 @@
 """What a command or a read sees of the store: one connection, the keys, and the few look-ups that all share.
 
-A view over the clerk's connection sees the transaction's own writes; one over a reader's connection sees what is
-durable. It holds no transaction itself and keeps nothing between two uses but ids, which never change.
+A view over the clerk's connection sees the transaction's own writes; one over a reader's connection sees what
+is durable. It holds no transaction itself and keeps nothing between two uses but ids, which never change.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class View:
         """The number of the store's epoch."""
         return self.identity.epoch.number
 
-    # --- rows ---------------------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------------
     def one(self, sql: str, *values: Value) -> tuple[Value, ...] | None:
         """The first row, or None."""
         return self.db.execute(sql, values).fetchone()
@@ -126,7 +126,8 @@ class View:
         return 0 if row[0] is None else int(row[0])
 
     def position_of(self, prefix: str, identifier: str) -> int | None:
-        """The log position of the row that made an object or event of that prefix, where the id has the shape of ours.
+        """The log position of the row that made an object or event of that prefix, where the id has the shape
+        of ours.
 
         Whether it really is an object of that kind is the caller's look-up in the kind's own table.
         """
@@ -175,7 +176,7 @@ class View:
             known = self._stream_ids[position] = str(row[0])
         return known
 
-    # --- rendering ----------------------------------------------------------------------------------------------
+    # --- rendering ------------------------------------------------------------------------------------------
     def render(self, skeleton_bytes: bytes) -> bytes:
         """A skeleton with its content, as a client gets it."""
         return skeleton.render(skeleton_bytes, self._fill)

@@ -1,4 +1,6 @@
-"""Context assemblies: exactly what an assistant is given, by reference and digest, with nothing left out in silence."""
+"""Context assemblies: exactly what an assistant is given, by reference and digest, with nothing left out in
+silence.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ _SELECT: Final = f"SELECT {', '.join(AssemblyRow.__struct_fields__)} FROM assemb
 
 
 def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
-    """``context_assembly_create``, on both sockets; in any status of the space, whose revision it leaves alone."""
+    """``context_assembly_create``, on both sockets; in any status of the space, whose revision it leaves
+    alone.
+    """
     args = request.args
     assert isinstance(args, arguments.ContextAssemblyCreateArgs)
     space = worker_space(tx, admission, args.space_id)
@@ -98,10 +102,13 @@ def _resolve(tx: Transaction, space: SpaceRow, ref: str) -> tuple[str, Contribut
 
 
 def refuse_unreadable(view: View, ref: str, row: ContributionRow) -> None:
-    """Raises Refusal ``unavailable`` for an item that cannot be given: erased, or to be read only with a record."""
+    """Raises Refusal ``unavailable`` for an item that cannot be given: erased, or to be read only with a
+    record.
+    """
     if row.classification == objects.SENSITIVE:
         raise unavailable(
-            f"item {ref} is {objects.SENSITIVE}: reading it must leave a record first, which this version does not keep; "
+            f"item {ref} is {objects.SENSITIVE}: reading it must leave a record first, which this version "
+            f"does not keep; "
             "assemble without it"
         )
     if view.one("SELECT 1 FROM bodies WHERE body = ?", row.body) is None:
@@ -119,7 +126,7 @@ def _record(
     frontier_digits = tx.new_id()
     tx.register(frontier_digits)
     frontier = frontiers.pin_row(tx, space, frontier_digits)
-    joined = {row.classification for _, row in (*contributions, *relations)}
+    joined = {row.classification for _, row in contributions} | {row.classification for _, row in relations}
     total = sum(row.size for _, row in contributions)
     said: dict[str, object] = {
         "assembly_id": ids.text("casm", tx.new_id()),
@@ -194,12 +201,13 @@ def _check_claim_nodes(tx: Transaction, contributions: list[tuple[str, Contribut
         nodes += 40 + content.count(b",") + content.count(b"[") + content.count(b"{")
     if nodes > limits.NODES_MAX:
         raise invalid(
-            f"$.args.required_refs: the items hold about {nodes} values, and a claim can hand over {limits.NODES_MAX}; "
+            f"$.args.required_refs: the items hold about {nodes} values, and a claim can hand over "
+            f"{limits.NODES_MAX}; "
             "name fewer"
         )
 
 
-# --- reads ------------------------------------------------------------------------------------------------------
+# --- reads --------------------------------------------------------------------------------------------------
 def find(view: View, assembly_id: str) -> AssemblyRow | None:
     """The assembly of that id, wherever it stands."""
     position = view.position_of("casm", assembly_id)

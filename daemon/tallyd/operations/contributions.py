@@ -66,7 +66,9 @@ def writable_space(
 
 
 def worker_space(tx: View, admission: Admission, space_id: str) -> SpaceRow:
-    """The space, where it is in the project and, for a worker whose invocation has one, the invocation's own."""
+    """The space, where it is in the project and, for a worker whose invocation has one, the invocation's
+    own.
+    """
     assert admission.project is not None
     space = space_in(tx, admission.project, space_id)
     invocation = admission.invocation
@@ -81,7 +83,8 @@ def compare_head(space: SpaceRow, expected: str | UnsetType) -> None:
     if expected is not UNSET and not hmac.compare_digest(expected, head):
         raise stale_revision(
             space.revision,
-            f"the head of branch {space.branch_id} has moved to sequence {space.branch_sequence}; read what is new, "
+            f"the head of branch {space.branch_id} has moved to sequence {space.branch_sequence}; read what "
+            f"is new, "
             "and append to the head that is given here",
             {"digest": head, "branch_sequence": space.branch_sequence},
         )
@@ -134,15 +137,18 @@ def _check_servable(parts: bytes) -> None:
     """What could not be shown alone in each read that shows it is refused now, and not found out later."""
     if len(parts) > _SERVED_BYTES_MAX:
         raise invalid(
-            f"$.args.body_parts is {len(parts)} bytes in canonical form, and {_SERVED_BYTES_MAX} can be served: split it"
+            f"$.args.body_parts is {len(parts)} bytes in canonical form, and {_SERVED_BYTES_MAX} can be "
+            f"served: split it"
         )
     if pages.nodes_at_most(parts) > _SERVED_NODES_MAX and _nodes(parts) > _SERVED_NODES_MAX:
         raise invalid(
-            f"$.args.body_parts holds more than {_SERVED_NODES_MAX} values, which is what can be served: split it"
+            f"$.args.body_parts holds more than {_SERVED_NODES_MAX} values, which is what can be served: "
+            f"split it"
         )
     if parts.count(b"[") + parts.count(b"{") > _PARTS_DEPTH_MAX and _depth(parts) > _PARTS_DEPTH_MAX:
         raise invalid(
-            f"$.args.body_parts is more than {_PARTS_DEPTH_MAX} containers deep, which is what every read can serve: "
+            f"$.args.body_parts is more than {_PARTS_DEPTH_MAX} containers deep, which is what every read "
+            f"can serve: "
             "flatten it"
         )
 
@@ -267,7 +273,9 @@ def _content_digest(
     sources: Sequence[str],
     posture: str | None,
 ) -> bytes:
-    """HMAC of the tagged content under the object's own key (KCP section 9): nobody can test a guess after erasure."""
+    """HMAC of the tagged content under the object's own key (KCP section 9): nobody can test a guess after
+    erasure.
+    """
     tagged = skeleton.encode(
         {
             "$domain": "kovee-contribution-content",
@@ -284,7 +292,7 @@ def _content_digest(
     return hmac.digest(key, tagged, hashlib.sha256)
 
 
-# --- reads ------------------------------------------------------------------------------------------------------
+# --- reads --------------------------------------------------------------------------------------------------
 def show(view: View, request: Request, admission: Admission) -> Served:
     """``contribution_show``."""
     args = request.args
@@ -302,7 +310,8 @@ def refuse_sensitive(classification: str, what: str) -> None:
     """Raises Refusal ``unavailable`` for what may be read only with a record of the reading."""
     if classification == objects.SENSITIVE:
         raise unavailable(
-            f"{what} is {objects.SENSITIVE}: reading it must leave a record first, which this version does not keep; "
+            f"{what} is {objects.SENSITIVE}: reading it must leave a record first, which this version does "
+            f"not keep; "
             "it is stored, and a later version serves it"
         )
 

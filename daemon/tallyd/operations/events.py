@@ -58,7 +58,8 @@ def _follow(view: View, project: ProjectRow, cursor: str | None, prefixes: Seque
         raise invalid("$.args.after_cursor is a token of a list; send a cursor of events")
     if at.f is not None and at.f != follow.f:
         raise invalid(
-            "$.args.after_cursor was made under another filter; go on with that filter, or from a reply's cursor"
+            "$.args.after_cursor was made under another filter; go on with that filter, or from a reply's "
+            "cursor"
         )
     if at.seq > head:
         raise expired(view, source, head)

@@ -81,7 +81,7 @@ def change(tx: Transaction, row: InvocationRow, **columns: int | str | None) -> 
     return msgspec.structs.replace(row, **columns)
 
 
-# --- create -----------------------------------------------------------------------------------------------------
+# --- create -------------------------------------------------------------------------------------------------
 def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     """``invocation_create``: queued, to be claimed by a worker of an active deployment."""
     args = request.args
@@ -100,7 +100,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
         raise deadline_exceeded(f"$.args.deadline {args.deadline} has passed at {tx.now}; name a later one")
     row = _row(tx, request, project, space, assembly, deployment, deadline_ms)
     tx.insert("invocations", **{field: getattr(row, field) for field in row.__struct_fields__})
-    payload = {
+    payload: dict[str, object] = {
         "assistant_deployment_id": deployment.deployment_id,
         "context_assembly_ref": optional(args.context_assembly_ref),
     }
@@ -200,7 +200,9 @@ def _immutable(
     deployment: Deployment,
     invocation_id: str,
 ) -> dict[str, object]:
-    """The members of the record that never change. Refs and digests follow from the deployment, not from constants."""
+    """The members of the record that never change. Refs and digests follow from the deployment, not from
+    constants.
+    """
     args = request.args
     assert isinstance(args, arguments.InvocationCreateArgs)
     assert request.meta is not None
@@ -252,7 +254,7 @@ def _immutable(
     return said
 
 
-# --- cancel -----------------------------------------------------------------------------------------------------
+# --- cancel -------------------------------------------------------------------------------------------------
 _CANCELABLE: Final = frozenset({"queued", "claimed", "running"})
 
 
@@ -286,7 +288,7 @@ def end_attempt(tx: Transaction, attempt: attempts.AttemptRow, state: str) -> No
     tx.lease_changes.append(lambda: tx.leases.end(attempt.invocation))
 
 
-# --- reads ------------------------------------------------------------------------------------------------------
+# --- reads --------------------------------------------------------------------------------------------------
 def _in_project(view: View, admission: Admission, invocation_id: str) -> InvocationRow:
     assert admission.project is not None
     row = attempts.invocation(view, invocation_id)
@@ -304,7 +306,9 @@ def show(view: View, request: Request, admission: Admission) -> Served:
 
 
 def list_(view: View, request: Request, admission: Admission) -> Served:
-    """``invocation_list``: a project's invocations, narrowed by deployment, space and state as they are now."""
+    """``invocation_list``: a project's invocations, narrowed by deployment, space and state as they are
+    now.
+    """
     args = request.args
     assert isinstance(args, arguments.InvocationListArgs)
     project = admission.project
@@ -331,7 +335,8 @@ def _rows(
 ) -> Iterator[tuple[int, bytes]]:
     cursor = view.db.execute(
         f"SELECT {_COLUMNS} FROM invocations WHERE project = ?1 AND position > ?2 AND position <= ?3 "
-        "AND (?4 IS NULL OR deployment_id = ?4) AND (?5 IS NULL OR space = ?5) AND (?6 IS NULL OR state = ?6) "
+        "AND (?4 IS NULL OR deployment_id = ?4) AND (?5 IS NULL OR space = ?5) AND (?6 IS NULL OR state = "
+        "?6) "
         "ORDER BY position",
         (project.position, snapshot.after, snapshot.bound, deployment, space, state),
     )

@@ -100,7 +100,8 @@ def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
 def realm_show(view: View, _request: Request, _admission: Admission) -> Served:
     """``realm_show``: the one realm of a personal store."""
     row = view.one(
-        "SELECT revision, name, status, home_region, auth_policy_ref, retention_policy_ref, encryption_key_ref, created_ms "
+        "SELECT revision, name, status, home_region, auth_policy_ref, retention_policy_ref, "
+        "encryption_key_ref, created_ms "
         "FROM realm WHERE realm_id = ?",
         ids.REALM_ID,
     )

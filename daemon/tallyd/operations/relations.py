@@ -1,4 +1,6 @@
-"""Relations: semantic assertions between two exact objects of a space. They advance the branch as contributions do."""
+"""Relations: semantic assertions between two exact objects of a space. They advance the branch as
+contributions do.
+"""
 
 from __future__ import annotations
 

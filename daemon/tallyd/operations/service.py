@@ -43,7 +43,8 @@ def hello(view: View, request: Request, _admission: Admission) -> Served:
     assert isinstance(args, arguments.HelloArgs)
     if PROTOCOL_VERSION not in args.supported_versions:
         raise unsupported_version(
-            f"$.args.supported_versions has no version in common with this daemon, which speaks {PROTOCOL_VERSION}"
+            f"$.args.supported_versions has no version in common with this daemon, which speaks "
+            f"{PROTOCOL_VERSION}"
         )
     return Served(skeleton.encode({"selected_version": PROTOCOL_VERSION, **_about(view)}))
 
@@ -54,7 +55,9 @@ def protocol_info(view: View, _request: Request, _admission: Admission) -> Serve
 
 
 def served_limits(_view: View, _request: Request, _admission: Admission) -> Served:
-    """``tallystick_limits``: every whole-numbered limit that a client can meet, by its name in small letters."""
+    """``tallystick_limits``: every whole-numbered limit that a client can meet, by its name in small
+    letters.
+    """
     named = {
         name.lower(): value
         for name, value in vars(limits).items()

@@ -138,7 +138,8 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
 
 def _rows(view: View, project: ProjectRow, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
     rows = view.db.execute(
-        f"SELECT {SPACE_COLUMNS} FROM spaces WHERE project = ? AND position > ? AND position <= ? ORDER BY position",
+        f"SELECT {SPACE_COLUMNS} FROM spaces WHERE project = ? AND position > ? AND position <= ? ORDER BY "
+        f"position",
         (project.position, snapshot.after, snapshot.bound),
     )
     for values in rows:

@@ -32,9 +32,11 @@ _STEPS: Final = frozenset({"contribution_append", "relation_assert", "context_as
 """Commands that a later attempt of the same invocation finds done."""
 
 
-# --- the fence --------------------------------------------------------------------------------------------------
+# --- the fence ----------------------------------------------------------------------------------------------
 def fenced(handler: Handler) -> Handler:
-    """The handler behind its fence: the attempt that speaks is the current one, and the deadline has not passed."""
+    """The handler behind its fence: the attempt that speaks is the current one, and the deadline has not
+    passed.
+    """
 
     def behind_the_fence(tx: Transaction, request: Request, admission: Admission) -> Applied:
         attempt, invocation = check_fence(tx, request, admission)
@@ -58,12 +60,13 @@ def check_fence(tx: Transaction, request: Request, admission: Admission) -> tupl
     fence = getattr(request.args, "fence_epoch")  # noqa: B009
     if invocation.state != "running" or not attempts.is_current(tx, attempt, fence):
         raise stale_lease(
-            f"this attempt no longer holds invocation {invocation.invocation_id}; stop, and claim again if it is queued"
+            f"this attempt no longer holds invocation {invocation.invocation_id}; stop, and claim again if "
+            f"it is queued"
         )
     return attempt, invocation
 
 
-# --- claim ------------------------------------------------------------------------------------------------------
+# --- claim --------------------------------------------------------------------------------------------------
 def claim(tx: Transaction, request: Request, admission: Admission) -> Applied:
     """``invocation_claim``: a new attempt with the next fence; the reply alone holds its secret id."""
     row = admission.invocation
@@ -94,7 +97,8 @@ def _check_claimable(tx: Transaction, row: InvocationRow, previous: AttemptRow |
         raise stale_lease(f"invocation {row.invocation_id} is {row.state}; there is nothing left to claim")
     if previous is not None and previous.state == "running" and tx.leases.live(row.position):
         raise stale_lease(
-            f"invocation {row.invocation_id} is held by another attempt for {tx.leases.remaining_seconds(row.position):.0f} s "
+            f"invocation {row.invocation_id} is held by another attempt for "
+            f"{tx.leases.remaining_seconds(row.position):.0f} s "
             "more; claim again, with a new key, when its lease has run out"
         )
     if tx.now_ms < row.not_before_ms:
@@ -168,7 +172,7 @@ def _claim_result(tx: Transaction, row: InvocationRow, attempt: AttemptRow, item
     )
 
 
-# --- the end of an attempt --------------------------------------------------------------------------------------
+# --- the end of an attempt ----------------------------------------------------------------------------------
 def complete(tx: Transaction, request: Request, admission: Admission) -> Applied:
     """``invocation_complete``: the invocation succeeded."""
     args = request.args
@@ -211,13 +215,15 @@ def fail(tx: Transaction, request: Request, admission: Admission) -> Applied:
 
 
 def cancel(_tx: Transaction, request: Request, _admission: Admission) -> Applied:
-    """``invocation_cancel`` on the worker socket: an attempt has no children here, so there is nothing to be found."""
+    """``invocation_cancel`` on the worker socket: an attempt has no children here, so there is nothing to be
+    found.
+    """
     args = request.args
     assert isinstance(args, arguments.InvocationCancelArgs)
     raise not_found("child invocation of this attempt", args.invocation_id)
 
 
-# --- fenced reads -----------------------------------------------------------------------------------------------
+# --- fenced reads -------------------------------------------------------------------------------------------
 def renew(tx: Transaction, request: Request, admission: Admission) -> bytes:
     """``tallystick_invocation_renew``: the full term from now. Writes nothing."""
     attempt, row = check_fence(tx, request, admission)
@@ -227,10 +233,11 @@ def renew(tx: Transaction, request: Request, admission: Admission) -> bytes:
 
 
 def progress(tx: Transaction, request: Request, admission: Admission) -> bytes:
-    """``tallystick_invocation_progress``: the operation keys done under this invocation, by any attempt, with their replies.
+    """``tallystick_invocation_progress``: the operation keys done under this invocation, by any attempt, with
+    their replies.
 
-    Oldest first. Where the replies do not fit one, the latest are given without: ``reply`` is then absent, and the step
-    is done all the same.
+    Oldest first. Where the replies do not fit one, the latest are given without: ``reply`` is then absent,
+    and the step is done all the same.
     """
     attempt, row = check_fence(tx, request, admission)
     tx.leases.renew(row.position, attempt.term_seconds)

@@ -1,8 +1,9 @@
 """The gate between read transactions and the reset of the write-ahead log.
 
-Overlapping readers alone, however short, keep SQLite from ever starting the log over. So the clerk closes the gate when
-the log is long: new read transactions wait, the running ones end within their limit, the clerk resets the log between two
-batches, and the gate opens. Readers on the loop do not block: they are told, and come again when it opens.
+Overlapping readers alone, however short, keep SQLite from ever starting the log over. So the clerk closes the
+gate when the log is long: new read transactions wait, the running ones end within their limit, the clerk
+resets the log between two batches, and the gate opens. Readers on the loop do not block: they are told, and
+come again when it opens.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read transactions: one view, one moment, a limit.
 
-A transaction that still runs when the gate has been closed for ``READ_TRANSACTION_MS_MAX`` is interrupted and answered
-``unavailable``: the write-ahead log cannot be reset under it, and writers must not pay for a reader.
+A transaction that still runs when the gate has been closed for ``READ_TRANSACTION_MS_MAX`` is interrupted and
+answered ``unavailable``: the write-ahead log cannot be reset under it, and writers must not pay for a reader.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Reader:
         return self._in_transaction(read)
 
     def _in_transaction(self, read: Callable[[View], T]) -> T:
-        """The gate was entered, and is left here. Raises Refusal ``unavailable`` where the read was interrupted."""
+        """The gate was entered, and is left here. Raises Refusal ``unavailable`` where the read was
+        interrupted.
+        """
         db = self._view.db
         self._closing_since = None
         try:
@@ -60,7 +62,8 @@ class Reader:
                     db.execute("ROLLBACK")
         except apsw.InterruptError:
             raise unavailable(
-                f"the read took more than {limits.READ_TRANSACTION_MS_MAX} ms while the write-ahead log was due to be "
+                f"the read took more than {limits.READ_TRANSACTION_MS_MAX} ms while the write-ahead log was "
+                f"due to be "
                 "reset; ask again, or for a smaller page"
             ) from None
         finally:

@@ -1,8 +1,8 @@
 """Waiters: followers that sleep until their own source is committed to.
 
-A waiter holds no lock, no transaction and no task: a row in a table, and a timer in the door's heap. When a batch is
-durable, the waiters of the projects that it touched are looked after, once; all others are not touched. One whose events
-its filter skipped moves its cursor and sleeps on.
+A waiter holds no lock, no transaction and no task: a row in a table, and a timer in the door's heap. When a
+batch is durable, the waiters of the projects that it touched are looked after, once; all others are not
+touched. One whose events its filter skipped moves its cursor and sleeps on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Protocol
 
 import msgspec
 
-from tallyd.ledger import events
 from tallyd.operations.events import WAIT_EVENTS_MAX, Follow, look, wait_result
 from tallyd.operations.results import Served
 from tallyd.readers.reads import Reader
@@ -77,10 +76,7 @@ class Waiters:
             self._look(waiter)
 
     def _look(self, waiter: Waiter) -> None:
-        def one_look(view: object) -> tuple[events.Batch, str]:
-            return look(self._reader.view, waiter.follow, WAIT_EVENTS_MAX)
-
-        seen = self._reader.try_read(one_look)
+        seen = self._reader.try_read(lambda view: look(view, waiter.follow, WAIT_EVENTS_MAX))
         if seen is None:
             self._due[id(waiter)] = waiter
             return

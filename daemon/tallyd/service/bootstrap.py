@@ -17,18 +17,23 @@ SYSTEM: str = "tallyd"
 
 
 def bootstrap(ambient: Ambient) -> Callable[[apsw.Connection, Identity, Keys], None]:
-    """Writes realm, built-in deployment and the log's first row, inside the transaction that makes the store."""
+    """Writes realm, built-in deployment and the log's first row, inside the transaction that makes the
+    store.
+    """
 
     def write(db: apsw.Connection, identity: Identity, _keys: Keys) -> None:
         now = ambient.wall_ms()
         db.execute(
-            "INSERT INTO realm (realm_id, revision, name, status, home_region, auth_policy_ref, retention_policy_ref, "
-            "encryption_key_ref, created_ms) VALUES (?, 1, 'personal', 'active', 'local', 'auth-local-uds', 'ret-default', "
+            "INSERT INTO realm (realm_id, revision, name, status, home_region, auth_policy_ref, "
+            "retention_policy_ref, "
+            "encryption_key_ref, created_ms) VALUES (?, 1, 'personal', 'active', 'local', 'auth-local-uds', "
+            "'ret-default', "
             "'enc-none-plain', ?)",
             (ids.REALM_ID, now),
         )
         db.execute(
-            "INSERT INTO deployments (deployment_id, revision, assistant_revision_id, security_profile, status, created_ms) "
+            "INSERT INTO deployments (deployment_id, revision, assistant_revision_id, security_profile, "
+            "status, created_ms) "
             "VALUES ('dep-local-dev', 1, 'asstrev-local-dev', 'developer', 'active', ?)",
             (now,),
         )

@@ -1,8 +1,9 @@
-"""The checkpointing thread: copies the write-ahead log into the database behind the commits, and writes the marker.
+"""The checkpointing thread: copies the write-ahead log into the database behind the commits, and writes the
+marker.
 
-It runs after commits and at most every 50 ms; idle, it sleeps for good. A passive checkpoint makes nobody wait: done inside
-the commits it would be the worst part of their tail. The marker, and its copy, say how far the log was known to reach: at
-most once a second, and never ahead of the disk.
+It runs after commits and at most every 50 ms; idle, it sleeps for good. A passive checkpoint makes nobody
+wait: done inside the commits it would be the worst part of their tail. The marker, and its copy, say how far
+the log was known to reach: at most once a second, and never ahead of the disk.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The daemon's life: open the store, serve, drain, close.
 
-Start: lock and open the store (its own room says in which order), read what the clerk needs, bind the sockets under the
-runtime lock, and only then say READY. End, on SIGTERM, SIGINT or ``tallystick_shutdown``: accept nothing new, refuse new
-commands, end the waits, answer what was taken, write down what the clerk still knows, reset the write-ahead log, write the
-marker, close.
+Start: lock and open the store (its own room says in which order), read what the clerk needs, bind the sockets
+under the runtime lock, and only then say READY. End, on SIGTERM, SIGINT or ``tallystick_shutdown``: accept
+nothing new, refuse new commands, end the waits, answer what was taken, write down what the clerk still knows,
+reset the write-ahead log, write the marker, close.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Callable
 from typing import Final
 
 import apsw
@@ -39,7 +38,6 @@ from tallyd.service.ready import Readiness
 from tallyd.store.ambient import Ambient
 from tallyd.store.opening import open_store
 from tallyd.store.refusals import ExitCode
-from tallyd.store.store import Store
 from tallystick.paths import Paths
 from tallystick.protocol import limits
 from tallystick.protocol.records import EpochStatus, FileSystemStatus, Status
@@ -48,7 +46,9 @@ from tallystick.protocol.registry import Socket
 logger = logging.getLogger("tallyd")
 
 _OURS_SECONDS: Final = 10.0
-"""How often lock files and sockets are compared with what we hold: a tidied directory is noticed, and not guessed at."""
+"""How often lock files and sockets are compared with what we hold: a tidied directory is noticed, and not
+guessed at.
+"""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class Daemon:
         """Begins the drain. On the loop."""
         self._stop.set()
 
-    # --- serving ------------------------------------------------------------------------------------------------
+    # --- serving --------------------------------------------------------------------------------------------
     async def serve(self) -> int:
         """Runs until stopped; returns the exit code."""
         async with trio.open_nursery() as nursery:
@@ -142,7 +142,9 @@ class Daemon:
                 self.stop()
 
     async def _stay_ours(self) -> None:
-        """A lock or database that was taken from under us ends the daemon; a socket that was tidied away is bound anew."""
+        """A lock or database that was taken from under us ends the daemon; a socket that was tidied away is
+        bound anew.
+        """
         while True:
             await trio.sleep(_OURS_SECONDS)
             lost = self._store.check_still_ours()
@@ -215,6 +217,3 @@ class Daemon:
 async def serve(daemon: Daemon) -> int:
     """The one task of the process."""
     return await daemon.serve()
-
-
-__all__ = ["Callable", "Daemon", "Options", "Store", "serve"]

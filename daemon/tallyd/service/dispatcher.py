@@ -1,8 +1,8 @@
 """The dispatcher: what the door's lines become.
 
-A command goes to the clerk in batches; a point read is done at once, on the loop, on a read connection; what may take long
-goes to a thread with a connection of its own; a wait sleeps in ``readers.waiters``. Nothing is decided here but which of
-these a request is: authority is ``admission``'s, meaning ``operations``'.
+A command goes to the clerk in batches; a point read is done at once, on the loop, on a read connection; what
+may take long goes to a thread with a connection of its own; a wait sleeps in ``readers.waiters``. Nothing is
+decided here but which of these a request is: authority is ``admission``'s, meaning ``operations``'.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ _LISTS: Final = (arguments.ContributionListArgs, arguments.InvocationListArgs)
 _SLOW_READS_MAX: Final = 2
 """Threads that read at a time: more would only share one interpreter."""
 _IDLE_SECONDS: Final = 1.0
-"""Quiet for so long, the clerk tidies up: outbox rows that every consumer has passed, counts of suppressed refusals."""
+"""Quiet for so long, the clerk tidies up: outbox rows that every consumer has passed, counts of suppressed
+refusals.
+"""
 
 
 class Parsed(msgspec.Struct, frozen=True, eq=False):
@@ -87,7 +89,7 @@ class Dispatcher:
         self._door = door
         self._slow = nursery
 
-    # --- what the door asks -------------------------------------------------------------------------------------
+    # --- what the door asks ---------------------------------------------------------------------------------
     def parse(self, line: bytes, channel: Channel) -> Parsed:
         try:
             request = decode_request(line, channel.socket)
@@ -126,7 +128,9 @@ class Dispatcher:
         return len(self._queue) >= self._batch_hold
 
     def cut(self) -> None:
-        """Hands what is queued to the clerk. A client that is gone loses its place in the queue, and nothing else does."""
+        """Hands what is queued to the clerk. A client that is gone loses its place in the queue, and nothing
+        else does.
+        """
         self._batch_hold = 0
         queue = self._queue
         batch = [queue.popleft() for _ in range(min(len(queue), limits.BATCH_COMMANDS_MAX))]
@@ -135,7 +139,8 @@ class Dispatcher:
     def oversize(self, _channel: Channel) -> bytes:
         return _refused(
             invalid(
-                f"the line is longer than {limits.REQUEST_BYTES_MAX} bytes, which is the most that a request may be"
+                f"the line is longer than {limits.REQUEST_BYTES_MAX} bytes, which is the most that a "
+                f"request may be"
             )
         )
 
@@ -147,7 +152,7 @@ class Dispatcher:
     def failed(self, _exchange: Exchange) -> bytes:
         return _refused(internal("the daemon failed on this request, which is a defect; its log says more"))
 
-    # --- commands -----------------------------------------------------------------------------------------------
+    # --- commands -------------------------------------------------------------------------------------------
     def _enqueue(self, request: Request, exchange: Exchange) -> None:
         if self.stopping:
             exchange.reply(
@@ -157,7 +162,9 @@ class Dispatcher:
         self._queue.append((Command(request, _speaker(exchange.channel)), exchange))
 
     def collect(self) -> None:
-        """The clerk has finished a batch: its answers go out, and then the waiters of what it touched are looked after."""
+        """The clerk has finished a batch: its answers go out, and then the waiters of what it touched are
+        looked after.
+        """
         for done in self._driver.collect():
             touched: set[int] = set()
             for exchange, answer in zip(done.exchanges, done.answers, strict=True):
@@ -178,9 +185,8 @@ class Dispatcher:
             self._tidy_timer = self._door.call_at(max(due, trio.current_time() + _IDLE_SECONDS), self._tidy)
             return
         self._driver.tidy()
-        self._tidied = True
 
-    # --- reads --------------------------------------------------------------------------------------------------
+    # --- reads ----------------------------------------------------------------------------------------------
     def _guarded(self, exchange: Exchange, begin: Callable[[], None]) -> None:
         try:
             begin()
@@ -200,8 +206,7 @@ class Dispatcher:
     def _read_at_once(self, request: Request, exchange: Exchange) -> None:
         handler = READS[request.operation.socket, request.operation.name]
         speaker = _speaker(exchange.channel)
-        view = self._reader.view
-        served = self._reader.try_read(lambda _: handler(view, request, admit(view, request, speaker)))
+        served = self._reader.try_read(lambda view: handler(view, request, admit(view, request, speaker)))
         if served is None:
             self._deferred.append((request, exchange))
         else:
@@ -253,7 +258,7 @@ class Dispatcher:
             self._guarded(exchange, partial(begin, request, exchange))
         self._waiters.reopened()
 
-    # --- waits --------------------------------------------------------------------------------------------------
+    # --- waits ----------------------------------------------------------------------------------------------
     def _begin_wait(self, request: Request, exchange: Exchange) -> None:
         view, speaker = self._reader.view, _speaker(exchange.channel)
         follow = self._reader.try_read(
@@ -286,7 +291,7 @@ class Dispatcher:
     def queued(self) -> int:
         return len(self._queue)
 
-    # --- the daemon itself --------------------------------------------------------------------------------------
+    # --- the daemon itself ----------------------------------------------------------------------------------
     def _control(self, request: Request, exchange: Exchange) -> None:
         view, speaker = self._reader.view, _speaker(exchange.channel)
         if self._reader.try_read(lambda _: admit(view, request, speaker)) is None:

@@ -1,8 +1,9 @@
-"""The clerk's thread: runs batches handed over by the loop, and resets the write-ahead log between two of them.
+"""The clerk's thread: runs batches handed over by the loop, and resets the write-ahead log between two of
+them.
 
-The clerk knows no thread; this is the one that it lives on, for the life of the process. Batches are cut on the loop and
-come one at a time: a thread that helped itself would cut them at half the size. While the disk works, SQLite has let go of
-the interpreter, and the loop reads, answers and accepts.
+The clerk knows no thread; this is the one that it lives on, for the life of the process. Batches are cut on
+the loop and come one at a time: a thread that helped itself would cut them at half the size. While the disk
+works, SQLite has let go of the interpreter, and the loop reads, answers and accepts.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class Driver:
         self._queue.put(_STOP)
         self._thread.join()
 
-    # --- on the clerk's thread ----------------------------------------------------------------------------------
+    # --- on the clerk's thread ------------------------------------------------------------------------------
     def _run(self) -> None:
         while (batch := self._queue.get()) is not _STOP:
             answers = self._answers(batch)
@@ -131,7 +132,9 @@ class Driver:
         return answers
 
     def _keep_log_short(self) -> None:
-        """Above its gate size the write-ahead log is reset here, between two batches, while no reader runs."""
+        """Above its gate size the write-ahead log is reset here, between two batches, while no reader
+        runs.
+        """
         if self._store.wal_bytes() <= limits.WAL_GATE_BYTES:
             return
         with self._checkpoint_lock:

@@ -1,7 +1,7 @@
 """Which function answers which operation. The registry says what there is; here is who does it.
 
-A missing or surplus handler is a start-up error: an operation cannot be advertised without one, nor one be reachable that
-the registry does not know.
+A missing or surplus handler is a start-up error: an operation cannot be advertised without one, nor one be
+reachable that the registry does not know.
 """
 
 from __future__ import annotations

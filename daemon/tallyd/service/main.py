@@ -1,6 +1,7 @@
 """``tallyd``: arguments, environment, exit codes. It stays in the foreground.
 
-``run`` is what ``main`` and the test launchers share: they differ in the clock and in the VFS under the database.
+``run`` is what ``main`` and the test launchers share: they differ in the clock and in the VFS under the
+database.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def _hooks(given: bool, env: Mapping[str, str]) -> tuple[AbortHook | None, int]:
             if value is not None:
                 raise StartRefused(
                     ExitCode.TEST_HOOKS_WITHOUT_FLAG,
-                    f"{name} is set, which ends the daemon in the middle of a command, and --test-hooks is not given; "
+                    f"{name} is set, which ends the daemon in the middle of a command, and --test-hooks is "
+                    f"not given; "
                     f"unset {name}",
                 )
         return None, 0
@@ -78,10 +80,10 @@ def run(argv: Sequence[str], ambient: Ambient, vfs: str | None = None) -> int:
         daemon = Daemon(options, ambient, Readiness(arguments.ready_fd, os.environ))
         daemon.open()
     except StartRefused as refused:
-        print(f"tallyd: {refused}", file=sys.stderr)
+        sys.stderr.write(f"tallyd: {refused}\n")
         return int(refused.exit_code)
     except PathError as error:
-        print(f"tallyd: {error}", file=sys.stderr)
+        sys.stderr.write(f"tallyd: {error}\n")
         return int(ExitCode.BAD_CONFIGURATION)
     return trio.run(serve, daemon)
 

@@ -1,7 +1,7 @@
 """Telling whoever started the daemon that it is ready: one line on a descriptor, and systemd's notification.
 
-READY is said after the sockets are bound and the store has recovered, never before: a supervisor that believes it may send
-commands at once.
+READY is said after the sockets are bound and the store has recovered, never before: a supervisor that
+believes it may send commands at once.
 """
 
 from __future__ import annotations
