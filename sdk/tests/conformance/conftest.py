@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from .helpers import data_root, operation_vectors, vectors
+from .kcp_vectors import data_root, operation_vectors, vectors
 
 PROPERTY: Final = "kcp_vectors"
 FAMILIES: Final = {"envelope": "envelope vectors", "operations": "vectors of the operations built"}

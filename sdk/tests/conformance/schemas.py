@@ -15,7 +15,7 @@ from typing import Any, Final
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
-from .helpers import NO_DATA, data_root
+from .kcp_vectors import NO_DATA, data_root
 
 _FORMATS: Final = FormatChecker(formats=())
 

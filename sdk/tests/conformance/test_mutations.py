@@ -7,7 +7,7 @@ from tallystick.protocol.problems import Kind as ProblemKind
 from tallystick.protocol.problems import Refusal
 from tallystick.protocol.registry import BY_SOCKET
 
-from .helpers import line_of
+from .kcp_vectors import line_of
 from .mutations import Mutant, Specimen, broken, shortened, specimens
 
 SPECIMENS = specimens()

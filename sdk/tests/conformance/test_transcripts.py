@@ -17,7 +17,7 @@ from tallystick.protocol.problems import Refusal
 from tallystick.protocol.records import decode_event
 from tallystick.protocol.registry import BY_SOCKET, Socket
 
-from .helpers import NO_DATA, data_root, line_of
+from .kcp_vectors import NO_DATA, data_root, line_of
 
 SOCKETS: Final = {"ext": Socket.CLIENT, "wrk": Socket.WORKER}
 SURFACE_KINDS: Final = (

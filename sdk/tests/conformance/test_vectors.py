@@ -16,7 +16,7 @@ from tallystick.protocol.records import HelloResult, decode_event
 from tallystick.protocol.registry import BY_SOCKET, Operation, Placement, Socket
 from tallystick.protocol.shapes import Misshapen, convert
 
-from .helpers import (
+from .kcp_vectors import (
     NO_DATA,
     RequestVector,
     ResultVector,
