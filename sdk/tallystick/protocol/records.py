@@ -615,8 +615,3 @@ class InvocationPage(Page, frozen=True, kw_only=True):
 def decode_event(value: object, at: str = "$") -> Event:
     """`value`, parsed JSON at the path `at`, as an event. Raises `Misshapen`."""
     return convert(value, Event, at)
-
-
-def decode_hello_result(value: object, at: str = "$") -> HelloResult:
-    """`value`, parsed JSON at the path `at`, as the result of `hello`. Raises `Misshapen`."""
-    return convert(value, HelloResult, at)
