@@ -36,7 +36,14 @@ class _Failed(Exception):
 def try_two_processes(data_dir: str) -> None:
     """Raises StartRefused with the first thing that did not work."""
     directory = os.path.join(data_dir, "probe")
-    _remove(directory)  # of a start that was interrupted here
+    try:
+        _remove(directory)  # of a start that was interrupted here
+    except OSError as error:
+        raise StartRefused(
+            ExitCode.BAD_DIRECTORY,
+            f"{directory} is where tallyd tries the disk at a first start, and something else is there"
+            f" ({error.strerror}). Move it to another place",
+        ) from error
     try:
         os.mkdir(directory, 0o700)
         _try(directory)

@@ -1,0 +1,1 @@
+"""Tests of the store: real directories, real files, real second processes."""
