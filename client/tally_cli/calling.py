@@ -1,0 +1,120 @@
+"""What every verb shares: its options, its printer, and a client of the daemon.
+
+``@verb`` gives a command the options ``--json``, ``--no-start``, ``--data-dir`` and ``--runtime-dir``, and
+its function a `Call` as the first argument.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, cast
+
+import click
+
+from tally_cli.output import Printer
+from tally_cli.starting import answers, ensure_running, not_running
+from tallystick.calls import WriteOptions
+from tallystick.core import Call as Request
+from tallystick.core import Reply
+from tallystick.paths import Paths, resolve
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+
+    from tallystick.client import Client
+    from tallystick.protocol.ijson import JsonValue
+
+P = ParamSpec("P")
+Record = Mapping[str, "JsonValue"]
+"""A record as parsed JSON: the types of records cost a call at the shell half of its time."""
+
+
+class Call:
+    """One call of ``tally``: where it speaks to, and how it answers."""
+
+    def __init__(
+        self, *, as_json: bool, may_start: bool, data_dir: str | None, runtime_dir: str | None
+    ) -> None:
+        self.printer = Printer(as_json=as_json)
+        self.may_start = may_start
+        self._data_dir = data_dir
+        self._runtime_dir = runtime_dir
+
+    @cached_property
+    def paths(self) -> Paths:
+        """All places. Raises ``PathError``."""
+        return resolve(self._data_dir, self._runtime_dir)
+
+    @cached_property
+    def client(self) -> "Client":
+        """A client of a daemon that answers; it is started where it may be. Raises `Trouble`."""
+        from tallystick.client import Client
+
+        if self.may_start:
+            ensure_running(self.paths)
+        elif not answers(self.paths.client_socket):
+            raise not_running(self.paths)
+        client = Client(self.paths.runtime_dir, self.paths.data_dir)
+        click.get_current_context().call_on_close(client.close)
+        return client
+
+    def ask(self, request: "Request[object]") -> Record:
+        """The result of a call, an object as parsed JSON."""
+        return self.reply(request).value
+
+    def made(self, record: Record, id_member: str, *more: str) -> None:
+        """Tell of something new: JSON as it is, into a pipe its id alone, on a terminal more beside it."""
+        if self.printer.as_json:
+            self.printer.object(record)
+        elif self.printer.people:
+            self.printer.row(text(record, id_member), *more)
+        else:
+            self.printer.row(text(record, id_member))
+
+    def reply(self, request: "Request[object]") -> "Reply[Record]":
+        """The whole reply to a call, its value as parsed JSON."""
+        return cast("Reply[Record]", self.client.raw(request))
+
+
+def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
+    """A command's function with the options that all verbs have."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+    @click.option(
+        "--no-start", is_flag=True, envvar="TALLY_NO_START", help="Never start a daemon. [TALLY_NO_START=1]"
+    )
+    @click.option("--data-dir", metavar="DIR", help="The daemon's data. [TALLY_DATA_DIR]")
+    @click.option("--runtime-dir", metavar="DIR", help="The daemon's sockets. [TALLY_RUNTIME_DIR]")
+    @wraps(function)
+    def run(**options: object) -> None:
+        call = Call(
+            as_json=bool(options.pop("as_json")),
+            may_start=not options.pop("no_start"),
+            data_dir=cast("str | None", options.pop("data_dir")),
+            runtime_dir=cast("str | None", options.pop("runtime_dir")),
+        )
+        cast("Callable[..., None]", function)(call, **options)
+
+    return run
+
+
+key_option = click.option(
+    "--key", metavar="KEY", help="The idempotency key: the same key and words again are the same command."
+)
+
+
+def keyed(key: str | None) -> WriteOptions:
+    """The options of a write under the caller's key, where there is one."""
+    return {} if key is None else {"key": key}
+
+
+def builtin(record: "Struct") -> Record:
+    """A typed record as parsed JSON."""
+    from msgspec import to_builtins
+
+    return cast(Record, to_builtins(record))
+
+
+def text(record: Record, name: str) -> str:
+    """A member of a record as text; an absent one is empty."""
+    value = record.get(name)
+    return "" if value is None else str(value)

@@ -1,0 +1,97 @@
+"""Which project and which space a verb is about.
+
+What is named, by its id or its whole name, is taken; else the only one there is. Nothing is remembered
+between calls, so that no call depends on an earlier one: where there are several and none is named, they are
+listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import click
+
+from tally_cli.calling import Call, Record, text
+from tally_cli.exits import Exit
+from tally_cli.trouble import Trouble
+from tallystick import calls
+from tallystick.core import Call as Request
+
+LISTED_MAX: Final = 20
+"""More would not help to choose."""
+
+project_option = click.option(
+    "-p", "--project", "project", metavar="PROJECT", envvar="TALLY_PROJECT",
+    help="Id or name; where there is one only, it is that one. [TALLY_PROJECT]",
+)  # fmt: skip
+space_option = click.option(
+    "-s", "--space", "space", metavar="SPACE", envvar="TALLY_SPACE",
+    help="Id or title; where there is one only, it is that one. [TALLY_SPACE]",
+)  # fmt: skip
+
+
+def pages(call: Call, page: Callable[[str | None, str | None], Request[object]]) -> Iterator[Record]:
+    """All items of a list, page by page over one snapshot; `page` makes a call of `after` and `snapshot`."""
+    after: str | None = None
+    snapshot: str | None = None
+    while True:
+        found = call.ask(page(after, snapshot))
+        items = found["items"]
+        assert isinstance(items, list)
+        yield from (item for item in items if isinstance(item, dict))
+        after, snapshot = text(found, "next"), text(found, "snapshot")
+        if not after:
+            return
+
+
+def projects(call: Call) -> Iterator[Record]:
+    """All projects, in the order in which they were made."""
+    return pages(call, lambda after, snapshot: calls.project_list(after=after, snapshot=snapshot))
+
+
+def spaces(call: Call, project_id: str) -> Iterator[Record]:
+    """All spaces of a project, in the order in which they were made."""
+    return pages(call, lambda after, snapshot: calls.space_list(project_id, after=after, snapshot=snapshot))
+
+
+def choose_project(call: Call, wanted: str | None) -> str:
+    """The id of the project that is meant. Raises `Trouble` (exit 2) where that is not clear."""
+    if wanted is not None and re.fullmatch(r"proj-[0-9a-f]{32}", wanted):
+        return wanted
+    chosen = _only(list(projects(call)), wanted, "project", "name", "`tally init` makes one.")
+    return text(chosen, "project_id")
+
+
+def choose_space(call: Call, project_id: str, wanted: str | None) -> Record:
+    """The space that is meant. Raises `Trouble` (exit 2) where that is not clear."""
+    if wanted is not None and re.fullmatch(r"space-[0-9a-f]{32}", wanted):
+        return call.ask(calls.space_show(project_id, wanted))
+    hint = f"`tally space create --project {project_id} TITLE` makes one."
+    return _only(list(spaces(call, project_id)), wanted, "space", "title", hint)
+
+
+def space_ref(space: Record) -> calls.SpaceRef:
+    """Where a space is, for the calls that write in it."""
+    return calls.SpaceRef(text(space, "project_id"), text(space, "space_id"), text(space, "main_branch_id"))
+
+
+def _only(found: list[Record], wanted: str | None, what: str, name: str, hint: str) -> Record:
+    matching = found
+    if wanted is not None:
+        matching = [each for each in found if wanted in (each.get(f"{what}_id"), each.get(name))]
+    if len(matching) == 1:
+        return matching[0]
+    if not found:
+        raise Trouble(Exit.USAGE, f"no-{what}", f"There is no {what} yet. {hint}")
+    shown = matching or found
+    if wanted is not None and not matching:
+        words = f"No {what} has the id or {name} {wanted!r}. There are:"
+    elif wanted is not None:
+        words = f"{len(matching)} have the {name} {wanted!r}; name one by its id:"
+    else:
+        words = f"There are {len(found)} {what}s; name one with --{what} or TALLY_{what.upper()}:"
+    listed = [f"  {text(each, f'{what}_id')}  {text(each, name)}" for each in shown[:LISTED_MAX]]
+    more = [f"  and {len(shown) - LISTED_MAX} more"] if len(shown) > LISTED_MAX else []
+    raise Trouble(Exit.USAGE, f"which-{what}", "\n".join([words, *listed, *more]))

@@ -1,0 +1,129 @@
+"""Runs one call of ``tally`` and turns every way to end it into words on stderr and an exit code.
+
+With ``--json`` the words are one JSON object on a line: ``{"error": {"exit": …, "kind": …, "message": …}}``,
+with what else a program can use beside them. A traceback is shown only with ``TALLY_DEBUG=1``.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from tally_cli.exits import Exit
+from tally_cli.output import abandon_stdout, complain, prepare_streams, to_json
+from tally_cli.root import tally
+from tally_cli.trouble import Trouble
+from tallystick.errors import (
+    CursorStoreError,
+    KeyStoreError,
+    LeaseLost,
+    NotSendable,
+    ProblemError,
+    SandboxBlocked,
+    TallyError,
+    TransportError,
+)
+from tallystick.paths import PathError
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run ``tally`` with `arguments`; returns its exit code."""
+    prepare_streams()
+    try:
+        tally.main(list(arguments), prog_name="tally", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        abandon_stdout()
+        return Exit.PIPE_CLOSED
+    except (KeyboardInterrupt, click.Abort):
+        return Exit.INTERRUPTED
+    except Exception as error:
+        return _end(trouble_of(error), as_json="--json" in arguments)
+    return Exit.OK
+
+
+def _end(trouble: Trouble, *, as_json: bool) -> int:
+    if os.environ.get("TALLY_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(trouble.__cause__ or trouble)
+    if not trouble.message:  # the verb has said it all
+        return trouble.exit_code
+    if as_json:
+        members = {"exit": trouble.exit_code, "kind": trouble.kind, "message": trouble.message}
+        complain(to_json({"error": {**members, **trouble.extra}}))
+    else:
+        complain(f"tally: {trouble.message}")
+    return trouble.exit_code
+
+
+def trouble_of(error: Exception) -> Trouble:
+    """Any error as `Trouble`, which says how ``tally`` ends; the error itself is its cause."""
+    if isinstance(error, Trouble):
+        return error
+    trouble = _known(error)
+    trouble.__cause__ = error
+    return trouble
+
+
+def _known(error: Exception) -> Trouble:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return Trouble(Exit.USAGE, "usage", error.ctx.get_help() if error.ctx else "")
+    if isinstance(error, click.ClickException):
+        return Trouble(Exit.USAGE, "usage", _usage_words(error))
+    if isinstance(error, PathError):
+        return Trouble(Exit.USAGE, "path", str(error))
+    if isinstance(error, TallyError):
+        return _from_sdk(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return Trouble(Exit.LOCAL_FILE, "file", f"{error.filename}: {error.strerror}")
+    return Trouble(
+        Exit.FAULT,
+        "fault",
+        f"A fault of tally itself: {type(error).__name__}: {error}. TALLY_DEBUG=1 shows where it happened.",
+    )
+
+
+def _from_sdk(error: TallyError) -> Trouble:
+    if isinstance(error, ProblemError):
+        return _from_problem(error)
+    if isinstance(error, TransportError):
+        if error.outcome == "unknown":
+            return _unknown(str(error), error.operation, error.key)
+        if isinstance(error, SandboxBlocked):
+            return Trouble(Exit.SANDBOX, "sandbox-blocked", str(error), socket=error.path)
+        return Trouble(Exit.UNREACHABLE, "unreachable", str(error), socket=error.path)
+    if isinstance(error, NotSendable):
+        return Trouble(Exit.USAGE, "not-sendable", str(error), place=error.place)
+    if isinstance(error, KeyStoreError | CursorStoreError):
+        return Trouble(Exit.LOCAL_FILE, "file", str(error))
+    return Trouble(Exit.FAULT, "fault", str(error))
+
+
+def _from_problem(error: ProblemError) -> Trouble:
+    if error.outcome == "unknown":
+        return _unknown(str(error), error.operation, error.key)
+    code = Exit.ASSISTANT_FAILED if isinstance(error, LeaseLost) else Exit.PROBLEM
+    extra: dict[str, object] = {"operation": error.operation, "outcome": error.outcome}
+    if error.ext:
+        extra["ext"] = error.ext
+    return Trouble(code, error.kind, f"{error.kind}: {error.detail}", **extra)
+
+
+def _unknown(words: str, operation: str, key: str | None) -> Trouble:
+    return Trouble(
+        Exit.OUTCOME_UNKNOWN,
+        "outcome-unknown",
+        f"{words}\n`tally resume` sends it again, under the same key.",
+        operation=operation,
+        key=key,
+    )
+
+
+def _usage_words(error: click.ClickException) -> str:
+    words = error.format_message()
+    context = getattr(error, "ctx", None)
+    if isinstance(context, click.Context):
+        words += f"\n{context.get_usage()}\nTry `{context.command_path} --help`."
+    return words

@@ -1,0 +1,311 @@
+"""Starts the daemon where none runs.
+
+*Where none runs* means that the kernel said so: connecting gave ENOENT or ECONNREFUSED. EPERM and EACCES mean
+that a sandbox stands in between, and then nothing is started: a daemon inside an agent's sandbox would keep
+the record where nobody else finds it, and end with the agent.
+
+A daemon is started through the service manager where it knows a unit, else in a session of its own, with a
+fixed environment and closed descriptors, as a grandchild: it belongs to nobody who may be ended together with
+his children. It says through an inherited pipe when it is ready, so nobody polls. Two who start at once race
+for the daemon's own lock; the loser's daemon exits, and the loser connects to the winner's.
+
+What it does not do: it never unlinks a socket or a lock, sends no signal, and trusts no stored process id.
+"""
+
+import errno
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final, NoReturn
+
+from tally_cli.exits import Exit
+from tally_cli.trouble import Trouble
+from tallystick.core import blocked
+from tallystick.paths import PathError, Paths, resolve
+
+READY_SECONDS_MAX: Final = 30
+"""A start after a crash replays the write-ahead log, which is bounded: seconds, not minutes."""
+CONNECT_SECONDS_MAX: Final = 10
+"""A listener whose queue is full answers late, not never."""
+LOG_BYTES_MAX: Final = 8 * 2**20
+"""A log beyond this is set aside when the next daemon is started, so that two of them at most are kept."""
+LOST_RACE: Final = frozenset({74, 75})
+"""Exit codes of ``tallyd``: another one holds the data directory, or the runtime directory."""
+
+UNIT: Final = "tallyd.service"
+LAUNCHD_LABEL: Final = "dev.tallystick.tallyd"
+_MANAGER_SECONDS_MAX: Final = 60
+
+SANDBOX_MARKERS: Final = ("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "SANDBOX_RUNTIME")
+"""Variables that agents' sandboxes set for what runs in them, whether or not they let a socket through."""
+
+KEPT_VARIABLES: Final = (
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "TMPDIR", "TZ", "USER",
+    "TALLY_STATE_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+)  # fmt: skip
+"""All that a daemon takes over from the shell of whoever happened to start it."""
+DAEMON_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
+
+_READY_FD: Final = 3
+# Codes of the process in between, beyond those that tallyd has (64 to 113) and those of signals (129 to 192).
+_NO_MIDWIFE: Final = 252
+_NOT_EXECUTED: Final = 253
+_NOT_READY: Final = 254
+
+
+# --- is somebody there? -------------------------------------------------------------------------------------
+def connect(path: str) -> socket.socket | None:
+    """A connection to the socket at `path`, or None where the kernel says that nobody listens there.
+
+    Raises `Trouble`: exit 4 where connecting is forbidden, exit 3 where it fails otherwise.
+    """
+    try:
+        found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    except OSError as error:
+        raise _not_connected(path, error) from error
+    try:
+        found.settimeout(CONNECT_SECONDS_MAX)
+        found.connect(path)
+    except OSError as error:
+        found.close()
+        if error.errno in (errno.ENOENT, errno.ECONNREFUSED):
+            return None
+        raise _not_connected(path, error) from error
+    return found
+
+
+def answers(path: str) -> bool:
+    """Whether somebody listens at `path`. Raises what `connect` raises."""
+    found = connect(path)
+    if found is not None:
+        found.close()
+    return found is not None
+
+
+def _not_connected(path: str, error: OSError) -> Trouble:
+    if error.errno in (errno.EPERM, errno.EACCES):
+        return Trouble(Exit.SANDBOX, "sandbox-blocked", blocked(path, error), socket=path)
+    return Trouble(
+        Exit.UNREACHABLE,
+        "unreachable",
+        f"Connecting to {path} failed: {error.strerror or error}."
+        " `tally paths` shows where the daemon is expected.",
+        socket=path,
+    )
+
+
+def not_running(paths: Paths) -> Trouble:
+    """What to say where no daemon answers and none is to be started."""
+    return Trouble(
+        Exit.UNREACHABLE,
+        "not-running",
+        f"No daemon answers at {paths.client_socket}. `tally up` starts one.",
+        socket=paths.client_socket,
+    )
+
+
+# --- starting -----------------------------------------------------------------------------------------------
+def ensure_running(paths: Paths, env: Mapping[str, str] = os.environ) -> bool:
+    """See to it that a daemon answers at `paths`; returns whether one had to be started.
+
+    Raises `Trouble`: exit 4 inside a sandbox, 6 where the daemon refused to run, 3 where it does not get
+    ready, 8 where its log cannot be written.
+    """
+    if answers(paths.client_socket):
+        return False
+    markers = [name for name in SANDBOX_MARKERS if env.get(name)]
+    if markers:
+        raise Trouble(
+            Exit.SANDBOX,
+            "sandbox-no-start",
+            f"No daemon answers at {paths.client_socket}, and this process runs in a sandbox"
+            f" ({markers[0]} is set), where none is started: nobody outside would find its record."
+            " Run `tally up` outside of the sandbox.",
+            socket=paths.client_socket,
+        )
+    if not (_is_default(paths, env) and _start_unit()):
+        _start_session(paths, env)
+    return True
+
+
+def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a daemon: what it finds its places by, and nothing to steer it by."""
+    return {"PATH": DAEMON_PATH, **{name: env[name] for name in KEPT_VARIABLES if env.get(name)}}
+
+
+def find_tallyd(env: Mapping[str, str]) -> str:
+    """The daemon's program: beside this interpreter, else in an absolute directory of ``PATH``.
+
+    The working directory is never searched. Raises `Trouble` (exit 6) where there is none.
+    """
+    beside = os.path.join(os.path.dirname(sys.executable), "tallyd")
+    if os.access(beside, os.X_OK):
+        return beside
+    places = [place for place in env.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(place)]
+    found = shutil.which("tallyd", path=os.pathsep.join(places)) if places else None
+    if found is None:
+        raise Trouble(
+            Exit.NOT_STARTED,
+            "no-daemon-program",
+            f"There is no program tallyd beside {sys.executable}, nor in PATH."
+            " Install the package tallystick where tally is installed.",
+        )
+    return found
+
+
+def _is_default(paths: Paths, env: Mapping[str, str]) -> bool:
+    """Whether these are the places that a unit of the service manager, which has no variables, serves."""
+    try:
+        return paths == resolve(env={name: env[name] for name in env if not name.startswith("TALLY_")})
+    except PathError:
+        return False
+
+
+def _start_unit() -> bool:
+    """Start the daemon through the service manager where it knows a unit; whether it did."""
+    if sys.platform == "darwin":
+        target = f"gui/{os.getuid()}/{LAUNCHD_LABEL}"
+        known, start = ["launchctl", "print", target], ["launchctl", "kickstart", target]
+    else:
+        known, start = ["systemctl", "--user", "cat", UNIT], ["systemctl", "--user", "start", UNIT]
+    if shutil.which(known[0]) is None or _manager(known) != 0:
+        return False
+    code = _manager(start)
+    if code != 0:
+        raise Trouble(
+            Exit.NOT_STARTED,
+            "unit-failed",
+            f"`{' '.join(start)}` ended with exit code {code}. The service manager's log says why.",
+        )
+    return True
+
+
+def _manager(command: Sequence[str]) -> int:
+    quiet = subprocess.DEVNULL
+    try:
+        done = subprocess.run(
+            command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=_MANAGER_SECONDS_MAX, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return _NOT_READY
+    return done.returncode
+
+
+def _start_session(paths: Paths, env: Mapping[str, str]) -> None:
+    program = find_tallyd(env)
+    places = ["--data-dir", paths.data_dir, "--runtime-dir", paths.runtime_dir]
+    log = open_log(paths)
+    try:
+        begins = os.lseek(log, 0, os.SEEK_END)
+        code = _bear([program, *places, "--ready-fd", str(_READY_FD)], clean_environment(env), log)
+        if code == 0 or code in LOST_RACE or answers(paths.client_socket):
+            return
+        words = os.pread(log, 4096, begins).decode(errors="replace").strip()
+    finally:
+        os.close(log)
+    raise _not_started(code, words, log_path(paths))
+
+
+def _not_started(code: int, words: str, log: str) -> Trouble:
+    if code == _NOT_READY:
+        return Trouble(
+            Exit.UNREACHABLE,
+            "not-ready",
+            f"A daemon was started and is not ready after {READY_SECONDS_MAX} s. Its log is {log}.",
+            log=log,
+        )
+    return Trouble(
+        Exit.NOT_STARTED,
+        "daemon-refused",
+        f"The daemon refused to run (exit code {code} of tallyd):\n{words or f'It said nothing to {log}.'}",
+        daemon_exit=code,
+        log=log,
+    )
+
+
+# --- the log ------------------------------------------------------------------------------------------------
+def log_path(paths: Paths) -> str:
+    """The log of a daemon that `tally` starts: one file for each runtime directory of this user."""
+    return os.path.join(paths.state_dir, f"tallyd-{paths.runtime_dir.strip('/').replace('/', '-')}.log")
+
+
+def open_log(paths: Paths) -> int:
+    """A descriptor to append to the log, and to read it. Raises `Trouble` (exit 8) where that cannot be."""
+    path = log_path(paths)
+    try:
+        os.makedirs(paths.state_dir, mode=0o700, exist_ok=True)
+        if os.path.exists(path) and os.path.getsize(path) > LOG_BYTES_MAX:
+            os.replace(path, path + ".1")
+        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Trouble(
+            Exit.LOCAL_FILE,
+            "log",
+            f"The daemon's log {path} cannot be written: {error.strerror}."
+            " Set TALLY_STATE_DIR to a directory that can.",
+        ) from error
+
+
+# --- birth --------------------------------------------------------------------------------------------------
+def _bear(argv: list[str], env: Mapping[str, str], log: int) -> int:
+    """Run `argv` as a grandchild in a session of its own; 0 once it is ready, else how it ended.
+
+    The child in between leads the session, waits for the daemon's line on the pipe or for its end, and exits
+    with what it learned: so the daemon is nobody's child as soon as it is ready, and leaves no zombie behind.
+    """
+    child = os.fork()
+    if child == 0:
+        _midwife(argv, env, log)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else _NO_MIDWIFE
+
+
+def _midwife(argv: list[str], env: Mapping[str, str], log: int) -> NoReturn:
+    code = _NO_MIDWIFE
+    try:
+        os.setsid()
+        reads, writes = os.pipe()
+        daemon = os.fork()
+        if daemon == 0:
+            _become(argv, env, log, writes)
+        os.close(writes)
+        code = _await_ready(reads, daemon)
+    finally:
+        os._exit(code)  # whatever happened: this copy of the caller must not go on as the caller
+
+
+def _await_ready(reads: int, daemon: int) -> int:
+    readable, _, _ = select.select([reads], [], [], READY_SECONDS_MAX)
+    if not readable:
+        return _NOT_READY
+    if os.read(reads, 64):
+        return 0
+    _, status = os.waitpid(daemon, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return code if code > 0 else 128 - code
+
+
+def _become(argv: list[str], env: Mapping[str, str], log: int, ready: int) -> NoReturn:
+    """Turn this process into the daemon: three standard descriptors, the pipe, and nothing else inherited."""
+    try:
+        ready, log = os.dup(ready), os.dup(log)  # out of the way of the numbers that are set below
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for source, target in ((nothing, 0), (nothing, 1), (log, 2), (ready, _READY_FD)):
+            os.dup2(source, target)
+        os.closerange(_READY_FD + 1, os.sysconf("SC_OPEN_MAX"))
+        os.chdir("/")
+        os.umask(0o077)
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execve(argv[0], argv, env)
+    except OSError as error:
+        os.write(2, f"{argv[0]} cannot be run: {error.strerror}\n".encode())
+    finally:
+        os._exit(_NOT_EXECUTED)

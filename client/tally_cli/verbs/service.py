@@ -1,0 +1,171 @@
+"""Verbs about the daemon itself: `init`, `up`, `down`, `status`, `paths`, `limits`, `diagnose`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from tally_cli.calling import Call, Record, text, verb
+from tally_cli.choosing import projects
+from tally_cli.exits import Exit
+from tally_cli.output import to_json
+from tally_cli.starting import connect, ensure_running, log_path, not_running
+from tally_cli.stopping import END_SECONDS_MAX, peer_process, watch
+from tally_cli.trouble import Trouble
+from tallystick import calls
+from tallystick.errors import IdempotencyResultExpired, TransportError
+
+INIT_KEY: Final = "tally-init-personal"
+INIT_NAME: Final = "personal"
+_SHUTDOWN_SECONDS_MAX: Final = 5.0
+_LEVELS: Final = {"pass": Exit.OK, "warn": Exit.OK, "fail": Exit.PROBLEM}
+
+
+@click.command()
+@verb
+def init(call: Call) -> None:
+    """Make the project `personal`, and the store and the daemon where there are none.
+
+    It always uses the same idempotency key: however often it is called, there is one project.
+    """
+    try:
+        project = call.ask(calls.project_create(INIT_NAME, key=INIT_KEY))
+    except IdempotencyResultExpired:  # done so long ago that the daemon no longer keeps the answer
+        project = next(each for each in projects(call) if each.get("name") == INIT_NAME)
+    call.made(project, "project_id", text(project, "name"))
+
+
+@click.command()
+@verb
+def up(call: Call) -> None:
+    """Start the daemon, unless one runs."""
+    if not call.may_start:
+        raise Trouble(Exit.USAGE, "usage", "`tally up` starts a daemon, and --no-start forbids it.")
+    started = ensure_running(call.paths)
+    status = call.ask(calls.status())
+    if call.printer.as_json:
+        call.printer.object({"started": started, **status})
+        return
+    word = "started" if started else "running"
+    call.printer.row(word, f"pid {text(status, 'pid')}", call.paths.runtime_dir)
+
+
+@click.command()
+@verb
+def down(call: Call) -> None:
+    """Ask the daemon to finish what it does and stop, and wait until it has.
+
+    It is asked through its socket, and never signalled. Where none runs there is nothing to do.
+    """
+    stopped = _stop(call)
+    if call.printer.as_json:
+        call.printer.object({"stopped": stopped})
+        return
+    call.printer.row("stopped" if stopped else "not running")
+
+
+def _stop(call: Call) -> bool:
+    """Whether a daemon ran, and has ended now. Raises `Trouble` where it does not end."""
+    connection = connect(call.paths.client_socket)
+    if connection is None:
+        return False
+    with connection:
+        pid = peer_process(connection)
+        try:
+            ended = watch(pid) if pid is not None else None
+        except OSError:
+            ended = None
+    call.may_start = False
+    try:
+        call.ask(calls.shutdown(deadline_seconds=_SHUTDOWN_SECONDS_MAX))
+    except (TransportError, Trouble) as error:  # it may have gone before its answer was read
+        if connect(call.paths.client_socket) is not None:
+            raise error
+    if ended is not None and not ended(END_SECONDS_MAX):
+        raise Trouble(
+            Exit.PROBLEM,
+            "still-stopping",
+            f"The daemon was asked to stop and has not ended within {END_SECONDS_MAX} s."
+            f" It finishes what it has begun; its log may say more: {log_path(call.paths)}",
+        )
+    return True
+
+
+@click.command()
+@verb
+def status(call: Call) -> None:
+    """Show the daemon as it stands. It is not started for that: exit code 3 where none runs."""
+    call.may_start = False
+    try:
+        found = call.ask(calls.status())
+    except Trouble as trouble:
+        if trouble.kind != not_running(call.paths).kind or not call.printer.as_json:
+            raise
+        call.printer.object({"running": False, "socket": call.paths.client_socket})
+        raise Trouble(trouble.exit_code, trouble.kind, "") from None
+    if call.printer.as_json:
+        call.printer.object({"running": True, **found})
+        return
+    call.printer.fields(_flat(found))
+
+
+def _flat(record: Record) -> list[tuple[str, str]]:
+    """A record's members as names with dots and texts."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in record.items():
+        if isinstance(value, dict):
+            pairs += [(f"{name}.{inner}", shown) for inner, shown in _flat(value)]
+        else:
+            pairs.append((name, value if isinstance(value, str) else to_json(value)))
+    return pairs
+
+
+@click.command()
+@verb
+def paths(call: Call) -> None:
+    """Print where everything is: data, sockets, and the files of this user. Asks no daemon."""
+    from tallystick.core import OWNER
+    from tallystick.keystore import path_for
+
+    found = {**call.paths._asdict(), "log": log_path(call.paths), "keys": path_for(call.paths, OWNER)}
+    if call.printer.as_json:
+        call.printer.object(found)
+        return
+    call.printer.fields(found.items())
+    note = call.paths.note()
+    if note is not None:
+        call.printer.text(note)
+
+
+@click.command()
+@verb
+def limits(call: Call) -> None:
+    """Print every limit that a client can meet, as the daemon has it."""
+    served = call.ask(calls.served_limits())
+    if call.printer.as_json:
+        call.printer.object(served)
+        return
+    values = served["limits"]
+    assert isinstance(values, dict)
+    call.printer.table(["limit", "value"], [(name, str(value)) for name, value in values.items()])
+
+
+@click.command()
+@click.argument("checks", nargs=-1)
+@verb
+def diagnose(call: Call, checks: tuple[str, ...]) -> None:
+    """Let the daemon check itself and its record: all CHECKS, or those named. Exit code 1 where one fails."""
+    found = call.ask(calls.diagnose(checks))
+    if call.printer.as_json:
+        call.printer.object(found)
+    else:
+        done = found["checks"]
+        assert isinstance(done, list)
+        rows = [each for each in done if isinstance(each, dict)]
+        call.printer.table(
+            ["check", "status", "detail"],
+            [(text(each, "check"), text(each, "status"), text(each, "detail")) for each in rows],
+        )
+    if _LEVELS.get(text(found, "status"), Exit.PROBLEM) is not Exit.OK:
+        raise Trouble(Exit.PROBLEM, "check-failed", "A check failed. The record was not changed.")
