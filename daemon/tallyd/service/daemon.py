@@ -118,6 +118,7 @@ class Daemon:
     async def serve(self) -> int:
         """Runs until stopped; returns the exit code."""
         async with trio.open_nursery() as nursery:
+            await nursery.start(self._signals)  # before READY: who hears it may stop us at once
             self._dispatcher.attach(self._door, nursery)
             self._driver.start(self._door.waker(self._dispatcher.collect))
             self._gate.on_open(self._door.waker(self._dispatcher.reopened))
@@ -126,7 +127,6 @@ class Daemon:
             self._door.listen(owner_channel(Socket.CLIENT, paths.client_socket, uid))
             self._door.listen(owner_channel(Socket.WORKER, paths.worker_socket, uid))
             nursery.start_soon(self._door.run)
-            nursery.start_soon(self._signals)
             nursery.start_soon(self._stay_ours)
             self._readiness.ready(paths)
             await self._stop.wait()
@@ -135,8 +135,9 @@ class Daemon:
         self._close()
         return self._exit
 
-    async def _signals(self) -> None:
+    async def _signals(self, task_status: trio.TaskStatus[None]) -> None:
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received:
+            task_status.started()
             async for number in received:
                 logger.info("stopping: %s", signal.Signals(number).name)
                 self.stop()
