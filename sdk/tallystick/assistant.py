@@ -1,0 +1,278 @@
+"""Assistants: an agent loop whose steps are each done once, whatever dies in between.
+
+::
+
+    class Reviewer(Assistant):
+        def run(self, ctx: InvocationContext) -> None:
+            words = think(ctx.question, ctx.items)
+            ctx.contribute("synthesis", words, operation_key="answer", addresses=ctx.question)
+
+    run_one(Reviewer(), invocation_id)
+
+A step has an ``operation_key``, which names it within its invocation: "answer", "critique-2". What was done
+under a key stays done. When the reply is lost, the same request is sent again; when the daemon restarts,
+the assistant does not notice; when the assistant's own process dies, the next attempt of the same
+invocation runs the same code, and each step that was done gives its first result, even where the assistant
+would say it differently this time. An expensive step asks first: ``if not ctx.done("answer"): …``.
+
+What an assistant may read is in its claim: the invocation's assembly, with the whole contributions that it
+names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, TypeVar, Unpack, cast
+
+from tallystick import calls
+from tallystick.core import Write, new_key, typed
+from tallystick.errors import LeaseLost, StaleLease
+from tallystick.protocol import limits
+
+if TYPE_CHECKING:
+    from tallystick.client import Client, WorkerClient
+    from tallystick.protocol import records
+
+    Done = records.Contribution | records.Relation | records.Assembly
+
+T = TypeVar("T")
+
+ASK_HOURS: Final = 24
+"""How long after its question an invocation may run, where the caller does not say."""
+_RESULTS: Final = {
+    "contribution_append": "Contribution",
+    "relation_assert": "Relation",
+    "context_assembly_create": "Assembly",
+}
+"""The steps that an assistant makes, and the record that each gives."""
+
+_append = calls.as_worker(calls.append)
+_relate = calls.as_worker(calls.relation_assert)
+_assemble = calls.as_worker(calls.context_assembly_create)
+
+
+class Extra(TypedDict, total=False):
+    """The further arguments of a contribution; ``calls.append`` says what they are."""
+
+    media_type: str
+    language: str
+    schema_ref: str
+    subject_refs: Sequence[calls.Named]
+    source_refs: Sequence[calls.Named]
+    epistemic_posture: str
+    classification_ref: str
+    retention_policy_ref: str
+
+
+class Assistant:
+    """What answers an invocation. A subclass says how in ``run``."""
+
+    def run(self, ctx: InvocationContext) -> None:
+        """Read ``ctx.question`` and ``ctx.items``, and write with ``ctx.contribute`` and ``ctx.relate``.
+
+        Returning means success. An exception ends the attempt as failed (``assistant_error``), and the runner
+        raises it again.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say how it runs: define run(self, ctx)")
+
+
+class InvocationContext:
+    """What an assistant has of the invocation that it runs.
+
+    ``invocation`` is its record, ``assembly`` the context assembly (None where it has none), ``items`` the
+    assembly's contributions in its order, ``last_contribution`` what was contributed last. ``lost`` is set
+    once another attempt holds the invocation; every step then raises it.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerClient,
+        claim: records.InvocationClaim,
+        progress: records.InvocationProgress,
+    ) -> None:
+        self.invocation = claim.invocation
+        self.assembly = claim.assembly
+        self.items = claim.items
+        self.last_contribution: records.Contribution | None = None
+        self.lost: LeaseLost | None = None
+        self._worker = worker
+        self._claim = claim
+        self._prefix = f"{claim.invocation.invocation_id}."
+        self._done: dict[tuple[str, str], object] = {
+            (step.operation, step.operation_key): typed(step.reply.result, _RESULTS[step.operation])
+            for step in progress.steps
+            if step.operation in _RESULTS
+        }
+
+    @property
+    def question(self) -> records.Contribution | None:
+        """What the invocation is about: the first trigger among its items, else its first question."""
+        known = {item.contribution_id: item for item in self.items}
+        triggers = () if self.assembly is None else self.assembly.trigger_refs
+        triggered = (known[ref] for ref in triggers if ref in known)
+        return next(triggered, None) or next((item for item in self.items if item.kind == "question"), None)
+
+    @property
+    def space(self) -> calls.SpaceRef:
+        """The space that the invocation belongs to. Raises ValueError where it has none."""
+        space = calls.space_of(self._claim)
+        if space is None:
+            raise ValueError(f"the invocation {self.invocation.invocation_id} has no space to write in")
+        return space
+
+    def done(self, operation_key: str) -> Done | None:
+        """What was done under this key, by this attempt or one before it; None where nothing was."""
+        key = self._key(operation_key)
+        found = (self._done.get((operation, key)) for operation in _RESULTS)
+        return cast("Done | None", next((value for value in found if value is not None), None))
+
+    def contribute(
+        self,
+        kind: str,
+        text: str | None = None,
+        *,
+        parts: Sequence[calls.Part] | None = None,
+        operation_key: str = "answer",
+        addresses: calls.Linkable | None = None,
+        **extra: Unpack[Extra],
+    ) -> records.Contribution:
+        """Append to the invocation's space, once under this key; with ``addresses``, relate it to that too.
+
+        The relation is a step of its own, under ``<operation_key>.addresses``. Raises ``LeaseLost``, and what
+        ``Client.append`` raises.
+        """
+        key = self._key(operation_key)
+        call = _append(self._claim, self.space, kind, text, parts=parts, key=key, **extra)
+        self.last_contribution = done = self._step(call, key)
+        if addresses is not None:
+            self.relate("addresses", done, addresses, operation_key=f"{operation_key}.addresses")
+        return done
+
+    def relate(
+        self,
+        kind: str,
+        from_: calls.Linkable,
+        to: calls.Linkable,
+        *,
+        operation_key: str,
+        rationale_ref: str | None = None,
+    ) -> records.Relation:
+        """Relate two objects of the invocation's space, once under this key. Raises as ``contribute`` does.
+        """
+        key = self._key(operation_key)
+        call = _relate(self._claim, self.space, kind, from_, to, rationale_ref=rationale_ref, key=key)
+        return self._step(call, key)
+
+    def assemble(
+        self,
+        purpose: str,
+        required_refs: Sequence[calls.Named],
+        *,
+        operation_key: str,
+        trigger_refs: Sequence[calls.Named] = (),
+        audience_ref: str = calls.DEPLOYMENT,
+    ) -> records.Assembly:
+        """Make a context assembly in the invocation's space, once under this key."""
+        key = self._key(operation_key)
+        call = _assemble(
+            self._claim,
+            self.space,
+            purpose,
+            required_refs=required_refs,
+            trigger_refs=trigger_refs,
+            audience_ref=audience_ref,
+            key=key,
+        )
+        return self._step(call, key)
+
+    def lose(self, problem: StaleLease) -> LeaseLost:
+        """Remember that the lease is another's; the error for it."""
+        if self.lost is None:
+            self.lost = LeaseLost(
+                problem.problem, operation=problem.operation, key=problem.key, outcome=problem.outcome
+            )
+        return self.lost
+
+    def _step(self, call: Write[T], key: str) -> T:
+        """The result of the step under the key: what it was the first time, or what it is now."""
+        if self.lost is not None:
+            raise self.lost
+        known = self._done.get((call.operation, key))
+        if known is not None:
+            return cast(T, known)
+        try:
+            value = self._worker.reply(call).value
+        except StaleLease as problem:
+            raise self.lose(problem) from problem
+        self._done[call.operation, key] = value
+        return value
+
+    def _key(self, operation_key: str) -> str:
+        """The idempotency key of a step: the same in every attempt of this invocation."""
+        key = self._prefix + operation_key
+        if not operation_key or not key.isascii() or not key.isprintable() or " " in key:
+            raise ValueError(f"the operation key {operation_key!r} must be visible ASCII without spaces")
+        if len(key) > limits.IDENTIFIER_BYTES_MAX:
+            most = limits.IDENTIFIER_BYTES_MAX - len(self._prefix)
+            raise ValueError(f"the operation key {operation_key!r} is longer than {most} characters")
+        return key
+
+
+# --- asking -----------------------------------------------------------------------------------------------
+class Asked(NamedTuple):
+    """A question that was asked: it, the assembly with what it may be answered from, and the invocation."""
+
+    question: records.Contribution
+    assembly: records.Assembly
+    invocation: records.Invocation
+
+
+def ask(
+    client: Client,
+    project: calls.Project,
+    space: calls.Space,
+    question_text: str,
+    evidence_refs: Sequence[calls.Named] = (),
+    deployment_id: str = calls.DEPLOYMENT,
+    *,
+    deployment_revision: int = 1,
+    purpose: str = "answer the question",
+    deadline: str | None = None,
+    max_attempts: int | None = None,
+    key: str | None = None,
+) -> Asked:
+    """Post a question, assemble it with its evidence, and create the invocation that answers it.
+
+    Three commands, under ``<key>.question``, ``.assembly`` and ``.invocation``: who gives the same key and
+    arguments again finds them done, or does what is missing. ``deadline`` is an RFC 3339 timestamp; without
+    it the invocation may run until a day after its question.
+    """
+    key = key or new_key()
+    posted = client.append(space, "question", question_text, key=f"{key}.question").value
+    assembly = client.context_assembly_create(
+        space,
+        purpose,
+        required_refs=[posted, *evidence_refs],
+        trigger_refs=[posted],
+        audience_ref=deployment_id,
+        key=f"{key}.assembly",
+    ).value
+    invocation = client.invocation_create(
+        project,
+        space=space,
+        assembly=assembly,
+        deployment_id=deployment_id,
+        deployment_revision=deployment_revision,
+        deadline=deadline or _hours_after(posted.created_at, ASK_HOURS),
+        max_attempts=max_attempts,
+        key=f"{key}.invocation",
+    ).value
+    return Asked(posted, assembly, invocation)
+
+
+def _hours_after(timestamp: str, hours: int) -> str:
+    """From the question's own time and not from now: a retry must say the same."""
+    from datetime import UTC, datetime, timedelta
+
+    moment = datetime.fromisoformat(timestamp) + timedelta(hours=hours)
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

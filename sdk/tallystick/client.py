@@ -1,0 +1,453 @@
+"""The blocking clients: ``Client`` for the daemon's main socket, ``WorkerClient`` for its workers' socket.
+
+::
+
+    with Client() as tally:
+        project = tally.project_create("kitchen").value
+        space = tally.space_create(project, "why does the tap drip").value
+        said = tally.append(space, "question", "Why does the tap drip?")
+        for item in tally.follow(project, cursor_store="/var/lib/me/kitchen.cursor"):
+            ...
+
+What is promised: a call returns when its command is durable. It is applied once, however often the
+connection breaks, the daemon restarts, or this process does (``pending``, ``resume``). It ends by its
+deadline, and where it then is not known what became of the command, the error is ``OutcomeUnknown`` and
+holds the key.
+
+One connection is kept and used for one request after the other; threads may share a client and take turns.
+Waits (``events_wait``, ``follow``) have connections of their own. After a fork, the child lets go of its
+copy of the connection and makes its own. Only the standard library's ``socket`` is used; trio is not
+imported.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import wraps
+from time import monotonic
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
+
+from tallystick import calls
+from tallystick.base import ClientBase, PageOf, Resumed, has_news
+from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
+from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tallystick.follow import Follower, Gap
+    from tallystick.keystore import Slot
+    from tallystick.protocol import records
+    from tallystick.protocol.ijson import JsonValue
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+RECEIVE_BYTES: Final = 65_536
+_NO_SIGNAL: Final = getattr(socket, "MSG_NOSIGNAL", 0)
+"""A daemon that has gone must not end a program that has set SIGPIPE back to its default."""
+
+
+class Connection:
+    """One connection, used for one request after the other. Raises OSError from everything."""
+
+    def __init__(self, path: str, seconds: float) -> None:
+        self._pid = os.getpid()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.settimeout(seconds)
+            self._socket.connect(path)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def is_usable(self) -> bool:
+        """Whether the next line that comes will be the answer to the next request; not so after a fork."""
+        return self._pid == os.getpid() and not has_news(self._socket.fileno())
+
+    def round_trip(self, line: bytes, remaining: Callable[[], float]) -> bytes:
+        """Send a line, and return the next. Raises ValueError where what comes cannot be a reply."""
+        try:
+            self._socket.settimeout(remaining())
+            self._socket.sendall(line + b"\n", _NO_SIGNAL)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            return self._last_words(error, remaining)
+        return self._receive(remaining)
+
+    def _last_words(self, error: OSError, remaining: Callable[[], float]) -> bytes:
+        """A daemon that refuses a connection says why before it closes it, and may not read what we send."""
+        try:
+            return self._receive(remaining)
+        except OSError:
+            raise error from None
+
+    def _receive(self, remaining: Callable[[], float]) -> bytes:
+        buffer = ReplyBuffer()
+        while True:
+            self._socket.settimeout(remaining())
+            data = self._socket.recv(RECEIVE_BYTES)
+            if not data:
+                raise ConnectionResetError(0, "the daemon closed the connection before its reply")
+            line = buffer.feed(data)
+            if line is not None:
+                return line
+
+    def wake(self) -> None:
+        """End what another thread waits for here."""
+        with suppress(OSError):  # it may have ended already
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the descriptor only: after a fork the connection is also the parent's."""
+        self._socket.close()
+
+
+class Lane:
+    """One connection to one socket, made when it is needed, and one request at a time on it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._pid = os.getpid()
+        self._turn = threading.Lock()
+        self._closed = threading.Event()
+        self._connection: Connection | None = None
+
+    def run(self, exchange: Exchange) -> Answer:
+        """The answer to the exchange's request, however many tries it takes."""
+        if self._closed.is_set():
+            raise ClientClosed("this client is closed; open another one")
+        if self._pid != os.getpid():
+            self._after_fork()
+        if not self._turn.acquire(timeout=exchange.remaining(monotonic())):
+            exchange.give_up()
+        try:
+            while not self._closed.is_set():
+                line = self._try(exchange)
+                answer = None if line is None else exchange.answered(line, monotonic())
+                if answer is not None:
+                    return answer
+                self._closed.wait(exchange.pause(monotonic()))
+            exchange.give_up()
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """End it, also for a thread that is waiting on it; it cannot be used again."""
+        self._closed.set()
+        connection = self._connection
+        if connection is not None and self._pid == os.getpid():
+            connection.wake()
+        if self._turn.acquire(blocking=False):
+            self._drop()
+            self._turn.release()
+
+    def _after_fork(self) -> None:
+        """The child has one thread; another one of the parent may have held the lock when it was copied."""
+        self._drop()
+        self._turn, self._closed, self._pid = threading.Lock(), threading.Event(), os.getpid()
+
+    def _try(self, exchange: Exchange) -> bytes | None:
+        """The reply line of one try, None where the connection failed."""
+
+        def remaining() -> float:
+            return exchange.remaining(monotonic())
+
+        try:
+            connection = self._connect(remaining)
+        except OSError as error:
+            exchange.connect_failed(error)
+            return None
+        try:
+            exchange.sending()
+            return connection.round_trip(exchange.request.line, remaining)
+        except ValueError as fault:
+            self._drop()
+            exchange.garbled(fault)
+        except OSError as error:
+            self._drop()
+            exchange.broken(error)
+            return None
+        except BaseException:  # an interrupt: the reply that is on its way must not answer the next request
+            self._drop()
+            raise
+
+    def _connect(self, remaining: Callable[[], float]) -> Connection:
+        if self._connection is not None and not self._connection.is_usable():
+            self._drop()
+        if self._connection is None:
+            self._connection = Connection(self._path, remaining())
+        return self._connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+# --- methods out of calls ---------------------------------------------------------------------------------
+def _write(build: Callable[P, Write[T]]) -> Callable[Concatenate[BlockingClient, P], Reply[T]]:
+    @wraps(build)
+    def method(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> Reply[T]:
+        return self.reply(build(*args, **kwargs))
+
+    return method
+
+
+def _read(build: Callable[P, Read[T]]) -> Callable[Concatenate[BlockingClient, P], T]:
+    @wraps(build)
+    def method(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.reply(build(*args, **kwargs)).value
+
+    return method
+
+
+def _items(build: Callable[P, Read[PageOf[T]]]) -> Callable[Concatenate[BlockingClient, P], Iterator[T]]:
+    @wraps(build)
+    def method(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        """All items of a list, page by page over one snapshot: what is added meanwhile does not shift them.
+        """
+        call = build(*args, **kwargs)
+        while True:
+            page = self.reply(call).value
+            yield from page.items
+            if not page.next:
+                return
+            call.arguments = {**call.arguments, "after": page.next, "snapshot": page.snapshot}
+
+    return method
+
+
+class BlockingClient(ClientBase):
+    """What ``Client`` and ``WorkerClient`` share.
+
+    ``runtime_dir`` is the directory with the daemon's sockets, ``data_dir`` that of its data; where neither
+    is given the environment decides, as ``tally paths`` shows it. ``actor`` is who is meant to speak: it
+    names the key store, and authority comes from the socket alone. ``deadline_seconds`` is for one call
+    with all its tries. ``key_store``: where keys are kept before the first try; ``"default"`` is this
+    actor's in the state directory, None leaves the keeping of keys to the caller, who must then give the
+    same ``key`` again after a restart, or accept that a command is done twice. ``text_policy``:
+    ``"refuse"`` or ``"replace"`` lone surrogates. ``observer`` is told each sending of a request.
+
+    Raises ``paths.PathError`` where the places cannot be computed.
+    """
+
+    def _set_up(self) -> None:
+        self._lane = Lane(self.path)
+        self._waiting_lane = Lane(self.path)
+        self._lanes = {self._lane, self._waiting_lane}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections and the key store; also ends what another thread waits for on this client."""
+        for lane in list(self._lanes):
+            lane.close()
+        if self._key_store is not None:
+            self._key_store.close()
+
+    hello = _read(calls.hello)
+
+    def call(
+        self,
+        operation: str,
+        arguments: Mapping[str, object],
+        *,
+        project_id: str | None = None,
+        **options: Unpack[calls.WriteOptions],
+    ) -> Reply[JsonValue]:
+        """Any operation of this socket by its name, its arguments and result as parsed JSON."""
+        call = calls.by_name(operation, arguments, surface=self.surface, project_id=project_id, **options)
+        return self.reply(call)
+
+    def reply(self, call: Call[T]) -> Reply[T]:
+        """What a call is answered; the methods of this class are this, for the calls of ``calls``."""
+        request = self._prepare(call)
+        answer, tries = self._run(request, call.deadline_seconds, own_key=call.key is not None)
+        return self._reply(call, request, answer, tries)
+
+    def raw(self, call: Call[T]) -> Reply[JsonValue]:
+        """The same with the result as parsed JSON: without importing the types of records."""
+        request = self._prepare(call)
+        answer, tries = self._run(request, call.deadline_seconds, own_key=call.key is not None)
+        return Reply(answer.result, answer.revision, answer.event_cursor, request.key, tries)
+
+    def resume(self) -> list[Resumed]:
+        """Send again what is pending: the same bytes under the same keys, as the same actor.
+
+        Each is answered as it would have been, once; what was refused has its problem in ``error``. Raises
+        ``TransportError`` where the daemon does not answer: what was not answered stays pending.
+        """
+        resumed = []
+        for pending in self.pending():
+            slot = self._slot(pending)
+            if slot is None:
+                continue  # answered meanwhile
+            try:
+                answer, tries = self._send(pending.request, None, slot)
+            except ProblemError as error:
+                resumed.append(Resumed(pending, None, error))
+            else:
+                resumed.append(self._resumed(pending, answer, tries))
+        return resumed
+
+    def _run(self, request: Request, seconds: float | None, *, own_key: bool) -> tuple[Answer, int]:
+        return self._send(request, seconds, self._begin(request, own_key=own_key))
+
+    def _send(
+        self, request: Request, seconds: float | None, slot: Slot | None, lane: Lane | None = None
+    ) -> tuple[Answer, int]:
+        exchange = self._exchange(request, slot, now=monotonic(), seconds=seconds)
+        try:
+            answer = (lane or self._lane_for(request)).run(exchange)
+        except (ProblemError, TransportError) as error:
+            self._finish(slot, error.outcome)
+            raise
+        except BaseException:
+            self._interrupted(slot, exchange)
+            raise
+        self._finish(slot, "applied")
+        return answer, exchange.tries
+
+    def _lane_for(self, request: Request) -> Lane:
+        return self._waiting_lane if request.wait_seconds else self._lane
+
+
+class Client(BlockingClient):
+    """The daemon's main socket, for its owner (or for an agent, on the agent's own sockets).
+
+    Writes give a ``Reply``, whose ``value`` is the record; reads give the record. Every method is described
+    where its call is, in ``tallystick.calls``; beside its own arguments it takes the options of
+    ``calls.ReadOptions`` or ``calls.WriteOptions``.
+    """
+
+    protocol_info = _read(calls.protocol_info)
+    diagnose = _read(calls.diagnose)
+    limits = _read(calls.served_limits)
+    status = _read(calls.status)
+    shutdown = _read(calls.shutdown)
+
+    realm_show = _read(calls.realm_show)
+    project_create = _write(calls.project_create)
+    project_show = _read(calls.project_show)
+    project_list = _read(calls.project_list)
+    projects = _items(calls.project_list)
+    space_create = _write(calls.space_create)
+    space_show = _read(calls.space_show)
+    space_list = _read(calls.space_list)
+    spaces = _items(calls.space_list)
+
+    append = _write(calls.append)
+    contribution_show = _read(calls.contribution_show)
+    contribution_list = _read(calls.contribution_list)
+    contributions = _items(calls.contribution_list)
+    relation_assert = _write(calls.relation_assert)
+
+    frontier_pin = _write(calls.frontier_pin)
+    frontier_show = _read(calls.frontier_show)
+    context_assembly_create = _write(calls.context_assembly_create)
+    context_assembly_show = _read(calls.context_assembly_show)
+
+    invocation_create = _write(calls.invocation_create)
+    invocation_show = _read(calls.invocation_show)
+    invocation_list = _read(calls.invocation_list)
+    invocations = _items(calls.invocation_list)
+    invocation_cancel = _write(calls.invocation_cancel)
+
+    events_read = _read(calls.events_read)
+    events_wait = _read(calls.events_wait)
+    event_payload = _read(calls.event_payload)
+
+    def head_cursor(self, project: calls.Project) -> str:
+        """The position after the last event that a project has now: where to follow what is to come."""
+        return self.space_list(project, limit=1).boundary_event_cursor
+
+    def events(
+        self, source: calls.Project, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
+    ) -> Iterator[records.Event]:
+        """All events of a project that there are now, from the first or after a cursor."""
+        while True:
+            page = self.events_read(source, after_cursor=after_cursor, type_prefixes=type_prefixes)
+            yield from page.events
+            if page.next_cursor == after_cursor or not page.events:
+                return
+            after_cursor = page.next_cursor
+
+    def follow(
+        self,
+        source: calls.Project,
+        *,
+        cursor_store: str | os.PathLike[str] | None = None,
+        after_cursor: str | None = None,
+        type_prefixes: Sequence[str] = (),
+        deadline_seconds: float | None = None,
+    ) -> Iterator[records.Event | Gap]:
+        """A project's events as they come, for ever, each at least once; see ``tallystick.follow``.
+
+        ``cursor_store`` is the file in which the place is kept: where it holds one, it is there that
+        following goes on; else after ``after_cursor``, else from the first event. ``type_prefixes`` filters
+        by event type. A ``Gap`` comes in the place of an event after the store was restored.
+        ``deadline_seconds``: how long the daemon may be away (``Unreachable`` after it; follow again from
+        the same file).
+        """
+        from tallystick.follow import CursorStore, Follower
+
+        store = None if cursor_store is None else CursorStore(cursor_store)
+        follower = Follower(source, after_cursor=after_cursor, type_prefixes=type_prefixes, store=store)
+        lane = Lane(self.path)
+        self._lanes.add(lane)
+        try:
+            while True:
+                for item in self._follow_page(follower, lane, deadline_seconds):
+                    yield item
+                    follower.took(item)
+                follower.page_done()
+        finally:
+            self._lanes.discard(lane)
+            lane.close()
+            follower.close()
+
+    def _follow_page(
+        self, follower: Follower, lane: Lane, seconds: float | None
+    ) -> Sequence[records.Event | Gap]:
+        call = follower.next_call()
+        request = self._prepare(call)
+        try:
+            answer, tries = self._send(request, seconds, None, lane)
+        except CursorExpired as problem:
+            return [follower.gap(problem)]
+        return follower.news(self._reply(call, request, answer, tries).value)
+
+
+class WorkerClient(BlockingClient):
+    """The workers' socket: claim an invocation, and write under its lease.
+
+    What writes takes the claim first, then what the client's operation of that name takes. Its keys are the
+    caller's to choose (the runner derives them from invocation and step, so that a later attempt finds them
+    done), and it keeps none on disk: a request of a dead attempt would be refused, and its attempt id is a
+    secret.
+    """
+
+    surface = "worker"
+
+    claim = _write(calls.claim)
+    complete = _write(calls.complete)
+    fail = _write(calls.fail)
+    progress = _read(calls.progress)
+    renew = _read(calls.renew)
+    append = _write(calls.as_worker(calls.append))
+    relation_assert = _write(calls.as_worker(calls.relation_assert))
+    context_assembly_create = _write(calls.as_worker(calls.context_assembly_create))
+    invocation_cancel = _write(calls.as_worker(calls.invocation_cancel))
+
+    def _default_store(self) -> None:
+        return None

@@ -1,0 +1,412 @@
+"""The clients for programs on trio: ``TrioClient`` and ``TrioWorkerClient``, the blocking ones' surface,
+async.
+
+::
+
+    async with TrioClient() as tally:
+        project = (await tally.project_create("kitchen")).value
+        async with aclosing(tally.follow(project)) as events:
+            async for event in events:
+                ...
+
+The promises are those of ``tallystick.client``. Besides: a call that is cancelled closes its connection, so
+that the reply which is on its way is never taken for the next call's; a cancelled write stays pending in
+the key store, since nobody knows whether it was applied. Tasks may share a client and take turns. The key
+store's writes run on a thread. Time is trio's, so that a test's mock clock moves it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+
+import trio
+
+from tallystick import calls
+from tallystick.base import ClientBase, PageOf, Resumed, has_news
+from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
+from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tallystick.follow import Follower, Gap
+    from tallystick.keystore import Pending, Slot
+    from tallystick.protocol import records
+    from tallystick.protocol.ijson import JsonValue
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+RECEIVE_BYTES = 65_536
+
+
+class Connection:
+    """One connection, used for one request after the other. Raises OSError from everything."""
+
+    def __init__(self, path: str) -> None:
+        # A Unix socket connects at once or not at all, so there is nothing to wait for.
+        plain = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            plain.setblocking(False)
+            plain.connect(path)
+        except BaseException:
+            plain.close()
+            raise
+        self._socket = trio.socket.from_stdlib_socket(plain)
+
+    def is_usable(self) -> bool:
+        """Whether the next line that comes will be the answer to the next request."""
+        return not has_news(self._socket.fileno())
+
+    async def round_trip(self, line: bytes) -> bytes:
+        """Send a line, and return the next. Raises ValueError where what comes cannot be a reply."""
+        try:
+            await self._send(line + b"\n")
+        except (BrokenPipeError, ConnectionResetError) as error:
+            return await self._last_words(error)
+        return await self._receive()
+
+    async def _send(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[await self._socket.send(view) :]
+
+    async def _last_words(self, error: OSError) -> bytes:
+        """A daemon that refuses a connection says why before it closes it, and may not read what we send."""
+        try:
+            return await self._receive()
+        except OSError:
+            raise error from None
+
+    async def _receive(self) -> bytes:
+        buffer = ReplyBuffer()
+        while True:
+            data = await self._socket.recv(RECEIVE_BYTES)
+            if not data:
+                raise ConnectionResetError(0, "the daemon closed the connection before its reply")
+            line = buffer.feed(data)
+            if line is not None:
+                return line
+
+    def close(self) -> None:
+        """Close it, also for a task that is waiting on it."""
+        self._socket.close()
+
+
+class Lane:
+    """One connection to one socket, made when it is needed, and one request at a time on it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._turn = trio.Lock()
+        self._is_closed = False
+        self._connection: Connection | None = None
+
+    async def run(self, exchange: Exchange) -> Answer:
+        """The answer to the exchange's request, however many tries it takes."""
+        if self._is_closed:
+            raise ClientClosed("this client is closed; open another one")
+        with trio.move_on_after(exchange.remaining(trio.current_time())) as scope:
+            await self._turn.acquire()
+        if scope.cancelled_caught:
+            exchange.give_up()
+        try:
+            while not self._is_closed:
+                line = await self._try(exchange)
+                answer = None if line is None else exchange.answered(line, trio.current_time())
+                if answer is not None:
+                    return answer
+                await trio.sleep(exchange.pause(trio.current_time()))
+            exchange.give_up()
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """End it, also for a task that is waiting on it; it cannot be used again."""
+        self._is_closed = True
+        self._drop()
+
+    async def _try(self, exchange: Exchange) -> bytes | None:
+        """The reply line of one try, None where the connection failed."""
+        try:
+            connection = self._connect()
+        except OSError as error:
+            exchange.connect_failed(error)
+            return None
+        line = None
+        with trio.move_on_after(exchange.remaining(trio.current_time())) as scope:
+            line = await self._round_trip(connection, exchange)
+        if scope.cancelled_caught:
+            exchange.give_up()
+        return line
+
+    async def _round_trip(self, connection: Connection, exchange: Exchange) -> bytes | None:
+        try:
+            exchange.sending()
+            return await connection.round_trip(exchange.request.line)
+        except ValueError as fault:
+            self._drop()
+            exchange.garbled(fault)
+        except OSError as error:
+            self._drop()
+            exchange.broken(error)
+            return None
+        except trio.ClosedResourceError:
+            exchange.give_up()
+        except BaseException:  # cancelled: the reply on its way must not answer the next request
+            self._drop()
+            raise
+
+    def _connect(self) -> Connection:
+        if self._connection is not None and not self._connection.is_usable():
+            self._drop()
+        if self._connection is None:
+            self._connection = Connection(self._path)
+        return self._connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+# --- methods out of calls ---------------------------------------------------------------------------------
+def _write(
+    build: Callable[P, Write[T]],
+) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, Reply[T]]]:
+    @wraps(build)
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> Reply[T]:
+        return await self.reply(build(*args, **kwargs))
+
+    return method
+
+
+def _read(build: Callable[P, Read[T]]) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
+    @wraps(build)
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return (await self.reply(build(*args, **kwargs))).value
+
+    return method
+
+
+def _items(build: Callable[P, Read[PageOf[T]]]) -> Callable[Concatenate[AsyncClient, P], AsyncIterator[T]]:
+    @wraps(build)
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        """All items of a list, page by page over one snapshot: what is added meanwhile does not shift them.
+        """
+        call = build(*args, **kwargs)
+        while True:
+            page = (await self.reply(call)).value
+            for item in page.items:
+                yield item
+            if not page.next:
+                return
+            call.arguments = {**call.arguments, "after": page.next, "snapshot": page.snapshot}
+
+    return method
+
+
+class AsyncClient(ClientBase):
+    """What ``TrioClient`` and ``TrioWorkerClient`` share; the settings are ``BlockingClient``'s."""
+
+    def _set_up(self) -> None:
+        self._lane = Lane(self.path)
+        self._waiting_lane = Lane(self.path)
+        self._lanes = {self._lane, self._waiting_lane}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections and the key store; also ends what other tasks wait for on this client."""
+        for lane in list(self._lanes):
+            lane.close()
+        if self._key_store is not None:
+            self._key_store.close()
+
+    hello = _read(calls.hello)
+
+    async def call(
+        self,
+        operation: str,
+        arguments: Mapping[str, object],
+        *,
+        project_id: str | None = None,
+        **options: Unpack[calls.WriteOptions],
+    ) -> Reply[JsonValue]:
+        """Any operation of this socket by its name, its arguments and result as parsed JSON."""
+        call = calls.by_name(operation, arguments, surface=self.surface, project_id=project_id, **options)
+        return await self.reply(call)
+
+    async def reply(self, call: Call[T]) -> Reply[T]:
+        """What a call is answered; the methods of this class are this, for the calls of ``calls``."""
+        return await self._reply_on(call, self._lane_for(call.wait_seconds))
+
+    async def resume(self) -> list[Resumed]:
+        """Send again what is pending; see ``BlockingClient.resume``."""
+        resumed = []
+        for pending in await trio.to_thread.run_sync(self.pending):
+            slot = await trio.to_thread.run_sync(self._slot, pending)
+            if slot is not None:
+                resumed.append(await self._resume_one(pending, slot))
+        return resumed
+
+    async def _resume_one(self, pending: Pending, slot: Slot) -> Resumed:
+        lane = self._lane_for(pending.request.wait_seconds)
+        try:
+            answer, tries = await self._send(pending.request, None, slot, lane)
+        except ProblemError as error:
+            return Resumed(pending, None, error)
+        return self._resumed(pending, answer, tries)
+
+    async def _reply_on(self, call: Call[T], lane: Lane) -> Reply[T]:
+        request = self._prepare(call)
+        slot = None
+        if request.key is not None and self._key_store is not None:
+            begin = partial(self._begin, request, own_key=call.key is not None)
+            slot = await trio.to_thread.run_sync(begin)
+        answer, tries = await self._send(request, call.deadline_seconds, slot, lane)
+        return self._reply(call, request, answer, tries)
+
+    async def _send(
+        self, request: Request, seconds: float | None, slot: Slot | None, lane: Lane
+    ) -> tuple[Answer, int]:
+        exchange = self._exchange(request, slot, now=trio.current_time(), seconds=seconds)
+        try:
+            answer = await lane.run(exchange)
+        except (ProblemError, TransportError) as error:
+            self._finish(slot, error.outcome)
+            raise
+        except BaseException:
+            self._interrupted(slot, exchange)
+            raise
+        # Not on a thread: a cancellation must not come between the answer and what is written of it.
+        self._finish(slot, "applied")
+        return answer, exchange.tries
+
+    def _lane_for(self, wait_seconds: float) -> Lane:
+        return self._waiting_lane if wait_seconds else self._lane
+
+
+class TrioClient(AsyncClient):
+    """The daemon's main socket; every method is ``Client``'s of that name, async."""
+
+    protocol_info = _read(calls.protocol_info)
+    diagnose = _read(calls.diagnose)
+    limits = _read(calls.served_limits)
+    status = _read(calls.status)
+    shutdown = _read(calls.shutdown)
+
+    realm_show = _read(calls.realm_show)
+    project_create = _write(calls.project_create)
+    project_show = _read(calls.project_show)
+    project_list = _read(calls.project_list)
+    projects = _items(calls.project_list)
+    space_create = _write(calls.space_create)
+    space_show = _read(calls.space_show)
+    space_list = _read(calls.space_list)
+    spaces = _items(calls.space_list)
+
+    append = _write(calls.append)
+    contribution_show = _read(calls.contribution_show)
+    contribution_list = _read(calls.contribution_list)
+    contributions = _items(calls.contribution_list)
+    relation_assert = _write(calls.relation_assert)
+
+    frontier_pin = _write(calls.frontier_pin)
+    frontier_show = _read(calls.frontier_show)
+    context_assembly_create = _write(calls.context_assembly_create)
+    context_assembly_show = _read(calls.context_assembly_show)
+
+    invocation_create = _write(calls.invocation_create)
+    invocation_show = _read(calls.invocation_show)
+    invocation_list = _read(calls.invocation_list)
+    invocations = _items(calls.invocation_list)
+    invocation_cancel = _write(calls.invocation_cancel)
+
+    events_read = _read(calls.events_read)
+    events_wait = _read(calls.events_wait)
+    event_payload = _read(calls.event_payload)
+
+    async def head_cursor(self, project: calls.Project) -> str:
+        """The position after the last event that a project has now: where to follow what is to come."""
+        return (await self.space_list(project, limit=1)).boundary_event_cursor
+
+    async def events(
+        self, source: calls.Project, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
+    ) -> AsyncIterator[records.Event]:
+        """All events of a project that there are now, from the first or after a cursor."""
+        while True:
+            page = await self.events_read(source, after_cursor=after_cursor, type_prefixes=type_prefixes)
+            for event in page.events:
+                yield event
+            if page.next_cursor == after_cursor or not page.events:
+                return
+            after_cursor = page.next_cursor
+
+    async def follow(
+        self,
+        source: calls.Project,
+        *,
+        cursor_store: str | os.PathLike[str] | None = None,
+        after_cursor: str | None = None,
+        type_prefixes: Sequence[str] = (),
+        deadline_seconds: float | None = None,
+    ) -> AsyncIterator[records.Event | Gap]:
+        """``Client.follow``, async: use it inside ``contextlib.aclosing``, so that its connection is
+        closed."""
+        from tallystick.follow import CursorStore, Follower
+
+        store = None if cursor_store is None else CursorStore(cursor_store)
+        follower = Follower(source, after_cursor=after_cursor, type_prefixes=type_prefixes, store=store)
+        lane = Lane(self.path)
+        self._lanes.add(lane)
+        try:
+            while True:
+                for item in await self._follow_page(follower, lane, deadline_seconds):
+                    yield item
+                    follower.took(item)
+                await trio.to_thread.run_sync(follower.page_done)
+        finally:
+            self._lanes.discard(lane)
+            lane.close()
+            follower.close()
+
+    async def _follow_page(
+        self, follower: Follower, lane: Lane, seconds: float | None
+    ) -> Sequence[records.Event | Gap]:
+        call = follower.next_call()
+        call.deadline_seconds = seconds
+        try:
+            page = await self._reply_on(call, lane)
+        except CursorExpired as problem:
+            return [follower.gap(problem)]
+        return follower.news(page.value)
+
+
+class TrioWorkerClient(AsyncClient):
+    """The workers' socket; every method is ``WorkerClient``'s of that name, async."""
+
+    surface = "worker"
+
+    claim = _write(calls.claim)
+    complete = _write(calls.complete)
+    fail = _write(calls.fail)
+    progress = _read(calls.progress)
+    renew = _read(calls.renew)
+    append = _write(calls.as_worker(calls.append))
+    relation_assert = _write(calls.as_worker(calls.relation_assert))
+    context_assembly_create = _write(calls.as_worker(calls.context_assembly_create))
+    invocation_cancel = _write(calls.as_worker(calls.invocation_cancel))
+
+    def _default_store(self) -> None:
+        return None
