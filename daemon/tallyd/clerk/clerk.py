@@ -209,7 +209,8 @@ class Clerk:
             admission = admit(tx, request, command.speaker)
             tx.author = admission.author
             if request.operation.kind is Kind.FENCED_READ:
-                return Answer(self._fenced_reads[_handler_key(request)](tx, request, admission))
+                result = self._fenced_reads[_handler_key(request)](tx, request, admission)
+                return Answer(encode_ok(result, None, None))
             return self._write(request, admission)
         except Refusal as refusal:
             if request.operation.kind is Kind.WRITE:

@@ -1,0 +1,268 @@
+"""A kernel without its door: a real store in a directory, the real clerk and readers, and a clock that the
+test owns.
+
+Requests go in as lines and answers come out as lines, through the same functions that the door's dispatcher
+calls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from tallyd.admission import Speaker, admit
+from tallyd.clerk.clerk import Clerk, Command
+from tallyd.clerk.hooks import Hooks
+from tallyd.clerk.leases import Leases
+from tallyd.clerk.transaction import Transaction
+from tallyd.ledger.log import Log
+from tallyd.ledger.view import View
+from tallyd.readers.gate import Gate
+from tallyd.readers.reads import Reader
+from tallyd.service.bootstrap import adoption, bootstrap
+from tallyd.service.handlers import FENCED_READS, READS, WRITES
+from tallyd.store.opening import open_store
+from tallyd.store.store import Store
+from tallystick.paths import Paths, resolve
+from tallystick.protocol.envelope import decode_request, encode_ok, encode_problem
+from tallystick.protocol.problems import Refusal
+from tallystick.protocol.registry import Kind, Socket
+
+REALM = "realm-personal"
+AT_HEAD = {"dev.tallystick.append": {"at_head": True}}
+START_MS = 1_900_000_000_000
+
+Json = dict[str, Any]
+
+
+class TestAmbient:
+    """Time stands still until the test moves it; randomness comes from a seed."""
+
+    __test__ = False
+
+    def __init__(self, seed: int = 7) -> None:
+        self._random = random.Random(seed)
+        self._offset = 0.0
+
+    def wall_ms(self) -> int:
+        return START_MS + int(self._offset * 1000)
+
+    def monotonic(self) -> float:
+        return 1000.0 + self._offset
+
+    def random(self, count: int, /) -> bytes:
+        return self._random.randbytes(count)
+
+    def advance(self, seconds: float) -> None:
+        self._offset += seconds
+
+
+class Kernel:
+    """One store, opened. ``reopen`` is a restart of the daemon without its process."""
+
+    def __init__(
+        self, root: Path, ambient: TestAmbient, hooks: Hooks | None = None, vfs: str | None = None
+    ) -> None:
+        env = {"HOME": str(root), "TALLY_STATE_DIR": str(root / "state")}
+        self.paths: Paths = resolve(str(root / "data"), str(root / "run"), env)
+        self.ambient = ambient
+        self._hooks = hooks
+        self._vfs = vfs
+        self._requests = 0
+        self.open()
+
+    def open(self, adopt: str | None = None) -> None:
+        self.store: Store = open_store(
+            self.paths,
+            ambient=self.ambient,
+            bootstrap=bootstrap(self.ambient),
+            on_adopt=adoption(self.ambient),
+            adopt=adopt,
+            vfs=self._vfs,
+        )
+        store = self.store
+        self.leases = Leases(self.ambient.monotonic)
+        self.tx = Transaction(
+            store.writer, store.keys, store.identity, self.ambient, self.leases, Log(store.writer)
+        )
+        self.clerk = Clerk(self.tx, self.ambient, WRITES, FENCED_READS, self._hooks)
+        self.gate = Gate()
+        self.reader = Reader(
+            View(store.reader(), store.keys, store.identity, self.ambient.wall_ms), self.gate
+        )
+
+    @property
+    def view(self) -> View:
+        return self.reader.view
+
+    def close(self) -> None:
+        self.reader.close()
+        self.store.write_marker(*self.clerk.durable)
+        self.store.close()
+
+    def reopen(self) -> None:
+        self.close()
+        self.open()
+
+    # --- requests -------------------------------------------------------------------------------------------
+    def request(
+        self,
+        op: str,
+        args: Json | None = None,
+        *,
+        project: str | None = None,
+        key: str | None = None,
+        rev: int | None = None,
+        ext: Json | None = None,
+        meta: Json | None = None,
+        socket: Socket = Socket.CLIENT,
+        realm: str | None = REALM,
+    ) -> tuple[bytes, Socket]:
+        """A line and its socket; a mutation's key is made from its number unless given."""
+        self._requests += 1
+        said: Json = {"version": "0.1", "op": op, "args": args or {}}
+        if realm is not None:
+            said["realm_id"] = realm
+        if project is not None:
+            said["project_id"] = project
+        if ext is not None:
+            said["ext"] = ext
+        if key is not None:
+            said["meta"] = {"request_id": f"req-{self._requests}", "idempotency_key": key}
+            if rev is not None:
+                said["meta"]["expected_revision"] = rev
+            said["meta"].update(meta or {})
+        return json.dumps(said).encode(), socket
+
+    def answer(self, line: bytes, socket: Socket, actor: str = "prin-owner") -> bytes:
+        """What the daemon would answer to one line."""
+        speaker = Speaker(actor, "peer-uid", socket)
+        try:
+            request = decode_request(line, socket)
+            if request.operation.kind in (Kind.WRITE, Kind.FENCED_READ):
+                return self.clerk.run([Command(request, speaker)])[0].reply
+            handler = READS[socket, request.operation.name]
+            served = self.reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
+        except Refusal as refusal:
+            return encode_problem(refusal.problem)
+        return encode_ok(served.result, served.revision, None)
+
+    def write(self, op: str, args: Json, **how: Any) -> Json:
+        """A mutation's reply, as a dict."""
+        how.setdefault("key", f"key-{self._requests}-{op}")
+        answered: Json = json.loads(self.answer(*self.request(op, args, **how)))
+        return answered
+
+    def read(self, op: str, args: Json | None = None, **how: Any) -> Json:
+        """A read's reply, as a dict."""
+        answered: Json = json.loads(self.answer(*self.request(op, args, **how)))
+        return answered
+
+    def ok(self, op: str, args: Json, **how: Any) -> Json:
+        """A mutation's result; it must be applied."""
+        answered = self.write(op, args, **how)
+        assert answered["outcome"] == "ok", answered
+        result: Json = answered["result"]
+        return result
+
+    def batch(self, requests: list[tuple[bytes, Socket]]) -> list[Json]:
+        """The replies of commands that went to the clerk together."""
+        commands = [
+            Command(decode_request(line, socket), Speaker("prin-owner", "peer-uid", socket))
+            for line, socket in requests
+        ]
+        return [json.loads(answer.reply) for answer in self.clerk.run(commands)]
+
+    # --- scenes ---------------------------------------------------------------------------------------------
+    def project(self, name: str = "kitchen") -> str:
+        return str(self.ok("project_create", {"name": name})["project_id"])
+
+    def space(self, project: str, title: str = "the tap") -> Json:
+        return self.ok("space_create", {"title": title, "visibility": "project"}, project=project)
+
+    def append_request(self, space: Json, text: str, kind: str = "claim", **how: Any) -> tuple[bytes, Socket]:
+        args = {
+            "space_id": space["space_id"],
+            "branch_id": space["main_branch_id"],
+            "kind": kind,
+            "body_parts": [{"media_type": "text/plain", "text": text}],
+            **how.pop("more", {}),
+        }
+        how.setdefault("ext", AT_HEAD)
+        how.setdefault("key", f"key-{self._requests}-append")
+        return self.request("contribution_append", args, project=space["project_id"], **how)
+
+    def append(self, space: Json, text: str, kind: str = "claim", **how: Any) -> Json:
+        answered: Json = json.loads(self.answer(*self.append_request(space, text, kind, **how)))
+        return answered
+
+    def said(self, space: Json, text: str, kind: str = "claim", **how: Any) -> Json:
+        answered = self.append(space, text, kind, **how)
+        assert answered["outcome"] == "ok", answered
+        result: Json = answered["result"]
+        return result
+
+    def invocation(self, space: Json, *items: Json, **args: Any) -> Json:
+        """A queued invocation on an assembly of the items, the first of them its trigger."""
+        named = {"space_id": space["space_id"], "branch_id": space["main_branch_id"]}
+        refs = [item["contribution_id"] for item in items]
+        assembly = self.ok(
+            "context_assembly_create",
+            {
+                **named,
+                "audience_ref": "dep-local-dev",
+                "purpose": "answer",
+                "selection_policy_ref": "explicit_refs_v1",
+                "required_refs": refs,
+                "trigger_refs": refs[:1],
+            },
+            project=space["project_id"],
+        )
+        return self.ok(
+            "invocation_create",
+            {
+                **named,
+                "assistant_deployment_id": "dep-local-dev",
+                "assistant_deployment_revision": 1,
+                "context_assembly_ref": assembly["assembly_id"],
+                "context_assembly_digest": assembly["digest"],
+                "deadline": "2031-01-01T00:00:00Z",
+                **args,
+            },
+            project=space["project_id"],
+        )
+
+    def claim(self, invocation: Json, term: int | None = 60, **how: Any) -> Json:
+        ext = None if term is None else {"dev.tallystick.lease": {"term_seconds": term}}
+        return self.write(
+            "invocation_claim",
+            {"invocation_id": invocation["invocation_id"]},
+            socket=Socket.WORKER,
+            ext=ext,
+            **how,
+        )
+
+    def problem(self, answered: Json) -> str:
+        """The kind of a refusal."""
+        assert answered["outcome"] == "problem", answered
+        return str(answered["problem"]["type"]).removeprefix("urn:kovee:error:")
+
+    # --- looking inside -------------------------------------------------------------------------------------
+    def dump(self) -> dict[str, list[tuple[object, ...]]]:
+        """Every row of every table, as durable."""
+        tables = [
+            str(row[0])
+            for row in self.view.all(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            )
+        ]
+        return {
+            table: list(self.view.all(f"SELECT * FROM {table} ORDER BY 1, 2")) for table in sorted(tables)
+        }
+
+    def fingerprint(self) -> str:
+        """A digest of the dump."""
+        return hashlib.sha256(repr(self.dump()).encode()).hexdigest()

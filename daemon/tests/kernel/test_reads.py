@@ -1,0 +1,252 @@
+"""Pages, cursors and events: what a read shows, and where it goes on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tallystick.protocol.digests import cod
+
+from .kernel import Json, Kernel
+
+
+@pytest.fixture
+def space(kernel: Kernel) -> Json:
+    """A space to read in."""
+    return kernel.space(kernel.project())
+
+
+def page(kernel: Kernel, space: Json, **args: object) -> Json:
+    """One page of the space's contributions."""
+    said = {"space_id": space["space_id"], "limit": 2, **args}
+    return kernel.read("contribution_list", said, project=space["project_id"])
+
+
+def events(kernel: Kernel, space: Json, **args: object) -> Json:
+    """One read of the project's events."""
+    return kernel.read("events_read", {"source": space["project_id"], "limit": 100, **args})
+
+
+def test_pages_of_one_snapshot_show_each_row_once(kernel: Kernel, space: Json) -> None:
+    """Rows made between two pages are not shown in the later one, and none is shown twice or left out."""
+    texts = [kernel.said(space, f"{n}")["contribution_id"] for n in range(5)]
+    seen, after = [], {}
+    for _ in range(3):
+        result = page(kernel, space, **after)["result"]
+        seen += [item["contribution_id"] for item in result["items"]]
+        kernel.said(space, "later")
+        after = {"after": result.get("next"), "snapshot": result["snapshot"]}
+    assert seen == texts
+    assert after["after"] is None
+
+
+def test_the_same_state_gives_the_same_tokens(kernel: Kernel, space: Json) -> None:
+    """Nothing but the state is in a token."""
+    for n in range(5):
+        kernel.said(space, f"{n}")
+    assert page(kernel, space) == page(kernel, space)
+    assert events(kernel, space) == events(kernel, space)
+
+
+def test_snapshot_and_continuation_do_not_stand_for_each_other(kernel: Kernel, space: Json) -> None:
+    """Each is taken for what it is; a continuation alone belongs to no snapshot that is still asked for."""
+    for n in range(5):
+        kernel.said(space, f"{n}")
+    result = page(kernel, space)["result"]
+    snapshot, following = result["snapshot"], result["next"]
+    assert kernel.problem(page(kernel, space, after=snapshot, snapshot=snapshot)) == "invalid"
+    assert kernel.problem(page(kernel, space, snapshot=following)) == "invalid"
+    assert kernel.problem(page(kernel, space, after=following)) == "snapshot-expired"
+    assert kernel.problem(page(kernel, space, after=following, snapshot=snapshot, kind="claim")) == "invalid"
+    kernel.said(space, "more")
+    other = page(kernel, space)["result"]["snapshot"]
+    assert kernel.problem(page(kernel, space, after=following, snapshot=other)) == "snapshot-expired"
+
+
+def test_a_token_of_another_list_is_invalid(kernel: Kernel, space: Json) -> None:
+    """Tokens are bound to their list and parent."""
+    for n in range(3):
+        kernel.said(space, f"{n}")
+    neighbour = kernel.space(space["project_id"], "another")
+    result = page(kernel, space)["result"]
+    refused = page(kernel, neighbour, snapshot=result["snapshot"])
+    assert kernel.problem(refused) == "invalid"
+
+
+def test_a_page_is_cut_where_its_reply_would_not_fit(kernel: Kernel, space: Json) -> None:
+    """By bytes and by values as well as by count; each page holds one item at least."""
+    for _ in range(12):
+        kernel.said(
+            space, "x" * 65_000, more={"body_parts": [{"media_type": "text/plain", "text": "x" * 65_000}] * 3}
+        )
+    many = [{"schema_ref": "schema:x", "value": list(range(256))}] * 100
+    for _ in range(4):
+        kernel.said(space, "", more={"body_parts": many})
+    seen, after = 0, {}
+    while True:
+        answered = page(kernel, space, limit=512, **after)
+        assert len(json.dumps(answered)) <= 1_048_576
+        seen += len(answered["result"]["items"])
+        if "next" not in answered["result"]:
+            break
+        assert answered["result"]["items"]
+        after = {"after": answered["result"]["next"], "snapshot": answered["result"]["snapshot"]}
+    assert seen == 16
+
+
+def test_a_filtered_read_moves_over_what_it_skips(kernel: Kernel, space: Json) -> None:
+    """The cursor of a filtered read stands behind what it looked at, not at its last match."""
+    for n in range(4):
+        kernel.said(space, f"{n}")
+    prefixes = ["dev.kovee.project"]
+    first = events(kernel, space, type_prefixes=prefixes)["result"]
+    assert [event["type"] for event in first["events"]] == ["dev.kovee.project.created.v1"]
+    kernel.said(space, "more")
+    second = events(kernel, space, type_prefixes=prefixes, after_cursor=first["next_cursor"])
+    assert second["result"]["events"] == []
+    assert second["result"]["next_cursor"] != first["next_cursor"]
+
+
+def test_a_filtered_cursor_goes_with_its_filter_alone(kernel: Kernel, space: Json) -> None:
+    """A cursor that names a position is taken with any filter; one of a filtered read only with that."""
+    kernel.said(space, "a")
+    filtered = events(kernel, space, type_prefixes=["dev.kovee.space"])["result"]["next_cursor"]
+    assert kernel.problem(events(kernel, space, after_cursor=filtered)) == "invalid"
+    assert (
+        kernel.problem(events(kernel, space, after_cursor=filtered, type_prefixes=["dev.kovee"])) == "invalid"
+    )
+    assert events(kernel, space, after_cursor=filtered, type_prefixes=["dev.kovee.space"])["outcome"] == "ok"
+    plain = kernel.append(space, "b")["event_cursor"]
+    assert events(kernel, space, after_cursor=plain, type_prefixes=["dev.kovee.space"])["outcome"] == "ok"
+
+
+@pytest.mark.parametrize("damage", ["kc1.", "kc1.7b7d.00", "nonsense", "one digit", "truncated", "foreign"])
+def test_an_unusable_cursor_is_one_and_the_same_invalid(kernel: Kernel, space: Json, damage: str) -> None:
+    """Forged, truncated and foreign cursors are told apart by nothing."""
+    cursor = kernel.append(space, "a")["event_cursor"]
+    other = kernel.ok("project_create", {"name": "other"})
+    made = {
+        "one digit": cursor[:-1] + ("0" if cursor[-1] != "0" else "1"),
+        "truncated": cursor[:-10],
+        "foreign": kernel.read("events_read", {"source": other["project_id"], "limit": 1})["result"][
+            "next_cursor"
+        ],
+    }.get(damage, damage)
+    refused = events(kernel, space, after_cursor=made)
+    assert kernel.problem(refused) == "invalid"
+    assert (
+        refused["problem"]["detail"] == events(kernel, space, after_cursor="kc1.zz.zz")["problem"]["detail"]
+    )
+
+
+def test_a_list_token_is_no_cursor_of_events(kernel: Kernel, space: Json) -> None:
+    """Whatever its source."""
+    token = page(kernel, space)["result"]["snapshot"]
+    assert kernel.problem(events(kernel, space, after_cursor=token)) == "invalid"
+
+
+def test_cursors_of_an_abandoned_epoch_expire_by_name(kernel: Kernel, space: Json) -> None:
+    """After an adoption an old cursor is told where to go on, an old snapshot to begin again."""
+    cursor = kernel.append(space, "a")["event_cursor"]
+    snapshot = page(kernel, space)["result"]["snapshot"]
+    kernel.close()
+    marker = kernel.paths.marker
+    with open(marker, encoding="utf-8") as file:
+        known = json.load(file)
+    known["position"] += 5
+    for path in (marker, kernel.paths.marker_copy(known["store_id"])):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(known, file)
+    kernel.open(adopt=known["store_id"])
+    refused = events(kernel, space, after_cursor=cursor)
+    assert kernel.problem(refused) == "cursor-expired"
+    ext = refused["problem"]["ext"]
+    assert ext["dev.tallystick.epoch"] == {"number": 2}
+    oldest = ext["dev.kovee.recovery.cursor-expired"]["oldest_cursor"]
+    assert len(events(kernel, space, after_cursor=oldest)["result"]["events"]) == 3
+    assert events(kernel, space)["result"]["snapshot_epoch"] == "epoch-2"
+    assert kernel.problem(page(kernel, space, snapshot=snapshot)) == "snapshot-expired"
+    row = kernel.view.log_row(kernel.view.number("SELECT max(position) FROM log"))
+    assert (row.operation, row.epoch) == ("store_adopt", 2)
+
+
+def test_a_payload_digest_is_that_of_the_payload(kernel: Kernel, space: Json) -> None:
+    """Computed on serving, by KCP's construction, the same in both reads."""
+    kernel.said(space, "a")
+    for event in events(kernel, space)["result"]["events"]:
+        digest = cod("kcp-event-payload", event["schema_ref"], event["payload"])
+        assert event["payload_digest"] == digest
+        alone = kernel.read("event_payload", {"event_id": event["event_id"]})["result"]
+        assert (alone["payload"], alone["payload_digest"]) == (event["payload"], digest)
+
+
+def test_an_event_names_whoever_and_whatever_caused_it(kernel: Kernel, space: Json) -> None:
+    """Request id and causation stand in the event, and in the contribution."""
+    kernel.said(space, "a", meta={"request_id": "req-x", "causation_event_ref": "evt-cause"})
+    event = events(kernel, space)["result"]["events"][-1]
+    assert (event["correlation_ref"], event["causation_ref"], event["actor_ref"]) == (
+        "req-x",
+        "evt-cause",
+        "prin-owner",
+    )
+    assert event["payload"]["causation_ref"] == "evt-cause"
+
+
+def test_what_is_sensitive_is_not_served_without_a_record(kernel: Kernel, space: Json) -> None:
+    """Its content stays behind: no show, no list, no payload, and an event that only refers to it."""
+    made = kernel.said(space, "canary", more={"classification_ref": "class-sensitive"})
+    kernel.said(space, "plain")
+    shown = kernel.read(
+        "contribution_show", {"contribution_id": made["contribution_id"]}, project=space["project_id"]
+    )
+    assert kernel.problem(shown) == "unavailable"
+    listed = page(kernel, space)["result"]["items"]
+    assert [item["classification_ref"] for item in listed] == ["class-default"]
+    event = events(kernel, space)["result"]["events"][2]
+    assert "payload" not in event
+    assert event["payload_ref"] == event["event_id"]
+    assert kernel.problem(kernel.read("event_payload", {"event_id": event["event_id"]})) == "unavailable"
+    assert "canary" not in json.dumps(events(kernel, space))
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("space_show", {"space_id": "space-" + "0" * 32}),
+        ("contribution_show", {"contribution_id": "contrib-none"}),
+        ("frontier_show", {"frontier_id": "front-" + "0" * 32}),
+        ("context_assembly_show", {"assembly_id": "casm-" + "0" * 32}),
+        ("invocation_show", {"invocation_id": "inv-" + "0" * 32}),
+    ],
+)
+def test_what_is_not_there_is_not_found(kernel: Kernel, space: Json, op: str, args: Json) -> None:
+    """An id that we did not make names nothing."""
+    assert kernel.problem(kernel.read(op, args, project=space["project_id"])) == "not-found"
+
+
+def test_an_id_of_another_kind_names_nothing(kernel: Kernel, space: Json) -> None:
+    """An event shares its digits with what it made, and is not it."""
+    made = kernel.said(space, "a")["contribution_id"]
+    digits = made.removeprefix("contrib-")
+    for op, args in (
+        ("space_show", {"space_id": f"space-{digits}"}),
+        ("invocation_show", {"invocation_id": f"inv-{digits}"}),
+        ("frontier_show", {"frontier_id": f"front-{digits}"}),
+        ("context_assembly_show", {"assembly_id": f"casm-{digits}"}),
+    ):
+        assert kernel.problem(kernel.read(op, args, project=space["project_id"])) == "not-found"
+
+
+def test_everything_stays_in_its_project(kernel: Kernel, space: Json) -> None:
+    """By another project nothing of this one is found."""
+    other = kernel.project("other")
+    made = kernel.said(space, "a")
+    for op, args in (
+        ("space_show", {"space_id": space["space_id"]}),
+        ("contribution_show", {"contribution_id": made["contribution_id"]}),
+        ("contribution_list", {"space_id": space["space_id"], "limit": 1}),
+    ):
+        assert kernel.problem(kernel.read(op, args, project=other)) == "not-found"
+    narrowed = kernel.read("events_read", {"source": space["project_id"], "limit": 1}, project=other)
+    assert kernel.problem(narrowed) == "not-found"
