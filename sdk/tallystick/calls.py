@@ -112,7 +112,7 @@ def diagnose(
 
 def served_limits(**options: Unpack[ReadOptions]) -> Read[records.ServedLimits]:
     """Every limit that a client can meet, by its name, and the daemon's own bundles."""
-    return Read("tallystick_limits", {}, "ServedLimits", **options)
+    return Read("tallystick_limits", {}, "ServedLimits", realm_id=None, **options)
 
 
 def status(**options: Unpack[ReadOptions]) -> Read[records.Status]:
