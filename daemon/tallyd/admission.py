@@ -27,7 +27,7 @@ import msgspec
 
 from tallyd.ledger import attempts, ids
 from tallyd.ledger.attempts import AttemptRow, InvocationRow
-from tallyd.ledger.view import ProjectRow, View
+from tallyd.ledger.view import ProjectRow, SpaceRow, View
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.problems import forbidden, not_found
 from tallystick.protocol.registry import Mode, Socket
@@ -56,6 +56,10 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     project: ProjectRow | None = None
     invocation: InvocationRow | None = None
     attempt: AttemptRow | None = None
+
+    def sees(self, _view: View, _space: SpaceRow) -> bool:
+        """Whether a space, and what is in it, is there for this actor. The owner sees all of them."""
+        return True
 
 
 def admit(view: View, request: Request, speaker: Speaker) -> Admission:

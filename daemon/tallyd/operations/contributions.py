@@ -70,7 +70,7 @@ def worker_space(tx: View, admission: Admission, space_id: str) -> SpaceRow:
     own.
     """
     assert admission.project is not None
-    space = space_in(tx, admission.project, space_id)
+    space = space_in(tx, admission, space_id)
     invocation = admission.invocation
     if invocation is not None and invocation.space not in (None, space.position):
         raise not_found("space", space_id)
@@ -321,7 +321,7 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     args = request.args
     assert isinstance(args, arguments.ContributionListArgs)
     assert admission.project is not None
-    space = space_in(view, admission.project, args.space_id)
+    space = space_in(view, admission, args.space_id)
     branch, kind = optional(args.branch_id), optional(args.kind)
     if branch is not None:
         branch_of(space, branch)

@@ -82,7 +82,7 @@ def pin(tx: Transaction, request: Request, admission: Admission) -> Applied:
     args = request.args
     assert isinstance(args, arguments.FrontierPinArgs)
     assert admission.project is not None
-    space = space_in(tx, admission.project, args.space_id)
+    space = space_in(tx, admission, args.space_id)
     branch_of(space, args.branch_id)
     check_revision(request, space.revision, f"space {space.space_id}")
     digits = tx.new_id()

@@ -93,7 +93,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
             "$.args.context_assembly_digest says nothing without context_assembly_ref; send both or neither"
         )
     deployment = _active_deployment(tx, args)
-    space = _space_of(tx, project, args)
+    space = _space_of(tx, admission, args)
     assembly = _assembly_of(tx, project, space, args)
     deadline_ms = times.unix_ms(args.deadline)
     if deadline_ms <= tx.now_ms:
@@ -124,13 +124,13 @@ def _active_deployment(tx: Transaction, args: arguments.InvocationCreateArgs) ->
     return deployment
 
 
-def _space_of(tx: Transaction, project: ProjectRow, args: arguments.InvocationCreateArgs) -> SpaceRow | None:
+def _space_of(tx: Transaction, admission: Admission, args: arguments.InvocationCreateArgs) -> SpaceRow | None:
     space_id, branch_id = optional(args.space_id), optional(args.branch_id)
     if space_id is None:
         if branch_id is not None:
             raise not_found("branch without its space", branch_id)
         return None
-    space = space_in(tx, project, space_id)
+    space = space_in(tx, admission, space_id)
     if branch_id is not None:
         branch_of(space, branch_id)
     if space.status == "archived":
@@ -318,7 +318,7 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
         optional(args.space_id),
         optional(args.state),
     )
-    space = None if space_id is None else space_in(view, project, space_id).position
+    space = None if space_id is None else space_in(view, admission, space_id).position
     asked = pages.ask(f"list:invocations:{project.project_id}", args, (deployment, space_id, state))
     snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
     rows = _rows(view, project, snapshot, deployment, space, state)

@@ -7,8 +7,9 @@ from typing import TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from tallyd.admission import Admission
 from tallyd.ledger import ids
-from tallyd.ledger.view import ProjectRow, SpaceRow, View
+from tallyd.ledger.view import SpaceRow, View
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.problems import not_found, stale_revision
 
@@ -41,10 +42,13 @@ def check_revision(request: Request, current: int, what: str) -> None:
         )
 
 
-def space_in(view: View, project: ProjectRow, space_id: str) -> SpaceRow:
-    """The space, where it is one of the project's. Raises Refusal ``not-found``."""
+def space_in(view: View, admission: Admission, space_id: str) -> SpaceRow:
+    """The space, where it is one of the command's project and the actor sees it. Raises Refusal ``not-found``."""
     space = view.space(space_id)
-    if space is None or space.project != project.position:
+    project = admission.project
+    if space is None or project is None or space.project != project.position:
+        raise not_found("space", space_id)
+    if not admission.sees(view, space):
         raise not_found("space", space_id)
     return space
 

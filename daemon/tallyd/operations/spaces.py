@@ -123,7 +123,7 @@ def show(view: View, request: Request, admission: Admission) -> Served:
     args = request.args
     assert isinstance(args, arguments.SpaceShowArgs)
     assert admission.project is not None
-    row = space_in(view, admission.project, args.space_id)
+    row = space_in(view, admission, args.space_id)
     return Served(view.render(record(admission.project.project_id, row)), row.revision)
 
 

@@ -31,7 +31,8 @@ def events(kernel: Kernel, space: Json, **args: object) -> Json:
 def test_pages_of_one_snapshot_show_each_row_once(kernel: Kernel, space: Json) -> None:
     """Rows made between two pages are not shown in the later one, and none is shown twice or left out."""
     texts = [kernel.said(space, f"{n}")["contribution_id"] for n in range(5)]
-    seen, after = [], {}
+    seen: list[str] = []
+    after: dict[str, object] = {}
     for _ in range(3):
         result = page(kernel, space, **after)["result"]
         seen += [item["contribution_id"] for item in result["items"]]
@@ -83,7 +84,8 @@ def test_a_page_is_cut_where_its_reply_would_not_fit(kernel: Kernel, space: Json
     many = [{"schema_ref": "schema:x", "value": list(range(256))}] * 100
     for _ in range(4):
         kernel.said(space, "", more={"body_parts": many})
-    seen, after = 0, {}
+    seen = 0
+    after: dict[str, object] = {}
     while True:
         answered = page(kernel, space, limit=512, **after)
         assert len(json.dumps(answered)) <= 1_048_576
