@@ -11,7 +11,6 @@ only a pipe can take.
 import io
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Final, TextIO
@@ -22,6 +21,7 @@ from tally_cli.trouble import Trouble
 from tally_cli.visible import visible, visible_block, visible_json
 
 _GAP: Final = "  "
+_COLUMNS_UNKNOWN: Final = 80
 _LAST_COLUMNS_MIN: Final = 20
 """A last cell keeps this much, however narrow the terminal is."""
 
@@ -62,7 +62,7 @@ class Printer:
             return
         lines = [[heading.upper() for heading in headings], *shown]
         widths = [max(map(width, column)) for column in zip(*lines, strict=True)]
-        room = shutil.get_terminal_size().columns
+        room = _terminal_columns(self._stream)
         self._stream.write("".join(_aligned(line, widths, room) + "\n" for line in lines))
 
     def text(self, text: str) -> None:
@@ -83,6 +83,13 @@ class Printer:
     def flush(self) -> None:
         """Hand over what was written so far to whoever reads it."""
         self._stream.flush()
+
+
+def _terminal_columns(terminal: TextIO) -> int:
+    try:
+        return os.get_terminal_size(terminal.fileno()).columns or _COLUMNS_UNKNOWN
+    except OSError:
+        return _COLUMNS_UNKNOWN
 
 
 def width(text: str) -> int:

@@ -9,17 +9,18 @@ fixed environment and closed descriptors, as a grandchild: it belongs to nobody 
 his children. It says through an inherited pipe when it is ready, so nobody polls. Two who start at once race
 for the daemon's own lock; the loser's daemon exits, and the loser connects to the winner's.
 
+Only a call that has to start something pays for the modules that starting takes.
+
 What it does not do: it never unlinks a socket or a lock, sends no signal, and trusts no stored process id.
 """
 
 import errno
 import os
 import select
-import shutil
 import signal
 import socket
-import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
@@ -36,6 +37,10 @@ LOG_BYTES_MAX: Final = 8 * 2**20
 """A log beyond this is set aside when the next daemon is started, so that two of them at most are kept."""
 LOST_RACE: Final = frozenset({74, 75})
 """Exit codes of ``tallyd``: another one holds the data directory, or the runtime directory."""
+WINNER_SECONDS_MAX: Final = 10.0
+"""How long the winner of a race may take from its lock to its socket: as long as a start takes."""
+_PAUSE_SECONDS_MIN: Final = 0.01
+_PAUSE_SECONDS_MAX: Final = 0.25
 
 UNIT: Final = "tallyd.service"
 LAUNCHD_LABEL: Final = "dev.tallystick.tallyd"
@@ -143,6 +148,8 @@ def find_tallyd(env: Mapping[str, str]) -> str:
 
     The working directory is never searched. Raises `Trouble` (exit 6) where there is none.
     """
+    import shutil
+
     beside = os.path.join(os.path.dirname(sys.executable), "tallyd")
     if os.access(beside, os.X_OK):
         return beside
@@ -168,6 +175,8 @@ def _is_default(paths: Paths, env: Mapping[str, str]) -> bool:
 
 def _start_unit() -> bool:
     """Start the daemon through the service manager where it knows a unit; whether it did."""
+    import shutil
+
     if sys.platform == "darwin":
         target = f"gui/{os.getuid()}/{LAUNCHD_LABEL}"
         known, start = ["launchctl", "print", target], ["launchctl", "kickstart", target]
@@ -186,6 +195,8 @@ def _start_unit() -> bool:
 
 
 def _manager(command: Sequence[str]) -> int:
+    import subprocess
+
     quiet = subprocess.DEVNULL
     try:
         done = subprocess.run(
@@ -203,12 +214,28 @@ def _start_session(paths: Paths, env: Mapping[str, str]) -> None:
     try:
         begins = os.lseek(log, 0, os.SEEK_END)
         code = _bear([program, *places, "--ready-fd", str(_READY_FD)], clean_environment(env), log)
-        if code == 0 or code in LOST_RACE or answers(paths.client_socket):
+        if code == 0 or answers(paths.client_socket):
+            return
+        if code in LOST_RACE and winner_answers(paths.client_socket, WINNER_SECONDS_MAX):
             return
         words = os.pread(log, 4096, begins).decode(errors="replace").strip()
     finally:
         os.close(log)
     raise _not_started(code, words, log_path(paths))
+
+
+def winner_answers(path: str, seconds: float) -> bool:
+    """Whether whoever won the race answers at `path` within so many seconds.
+
+    The one place where we ask again and again: the winner is another's process, with no pipe to us.
+    """
+    pause, ends = _PAUSE_SECONDS_MIN, time.monotonic() + seconds
+    while not answers(path):
+        if time.monotonic() + pause > ends:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, _PAUSE_SECONDS_MAX)
+    return True
 
 
 def _not_started(code: int, words: str, log: str) -> Trouble:

@@ -1,0 +1,103 @@
+"""Calls of the real program ``tally``, each set of them with places of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TALLY = str(Path(sys.executable).parent / "tally")
+SECONDS_MAX = 60
+
+
+class Done(NamedTuple):
+    """How a call ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """Its output as JSON, one object a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The one object that it printed."""
+        (found,) = self.objects
+        return found
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The one error that it printed as JSON."""
+        found: dict[str, Any] = json.loads(self.err)["error"]
+        return found
+
+
+class Tally:
+    """Runs ``tally`` with places of its own and a small environment."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runtime_dir = root / "r"
+        self.data_dir = root / "d"
+        self.state_dir = root / "s"
+        self.env: dict[str, str] = {
+            "PATH": os.defpath,
+            "HOME": str(root),
+            "LANG": "C.UTF-8",
+            "TALLY_DATA_DIR": str(self.data_dir),
+            "TALLY_RUNTIME_DIR": str(self.runtime_dir),
+            "TALLY_STATE_DIR": str(self.state_dir),
+        }
+
+    @property
+    def socket(self) -> Path:
+        """The socket that clients connect to."""
+        return self.runtime_dir / "tally.sock"
+
+    def __call__(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Done:
+        """Run it to its end, with pipes for stdin, stdout and stderr."""
+        done = subprocess.run(
+            [TALLY, *arguments],
+            input=stdin,
+            env={**self.env, **(env or {})},
+            cwd=cwd or self.root,
+            capture_output=True,
+            timeout=SECONDS_MAX,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def ok(self, *arguments: str, **options: Any) -> Done:
+        """The same, and it must succeed."""
+        done = self(*arguments, **options)
+        assert done.code == 0, (arguments, done)
+        return done
+
+    def id(self, *arguments: str, **options: Any) -> str:
+        """The id of what a call made."""
+        return self.ok(*arguments, **options).out.strip()
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Run it in the background; its stdout and stderr can be read."""
+        return subprocess.Popen(
+            [TALLY, *arguments],
+            env=self.env,
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
