@@ -138,18 +138,21 @@ CREATE TABLE spaces (
 ) STRICT;
 CREATE INDEX spaces_of_project ON spaces (project, position);
 
+-- Named by the command that added it: no command adds two.
 CREATE TABLE participants (
-    id                   BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+    position             INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
+    id                   BLOB    NOT NULL CHECK (length(id) = 16),
     space                INTEGER NOT NULL REFERENCES spaces (position) DEFERRABLE INITIALLY DEFERRED,
     subject_ref          TEXT    NOT NULL,
     subject_revision     INTEGER,
-    kind                 TEXT    NOT NULL CHECK (kind IN ('principal', 'assistant_deployment', 'service', 'peer_projection')),
+    kind                 TEXT    NOT NULL
+                         CHECK (kind IN ('principal', 'assistant_deployment', 'service', 'peer_projection')),
     role                 TEXT    NOT NULL CHECK (role IN ('steward', 'contributor', 'observer')),
     status               TEXT    NOT NULL CHECK (status IN ('proposed', 'active', 'muted', 'revoked')),
     revision             INTEGER NOT NULL,
     authority_source_ref TEXT    NOT NULL,
     UNIQUE (space, subject_ref)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- A contribution's record is its event's payload, which never changes; here stands what commands look up.
 CREATE TABLE contributions (

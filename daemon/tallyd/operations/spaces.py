@@ -104,9 +104,12 @@ def add_participant(
     subject_revision: int | None = None,
 ) -> None:
     """An active participant, without an event of its own."""
+    digits = tx.new_id()
+    tx.register(digits)
     tx.insert(
         "participants",
-        id=tx.new_id(),
+        position=tx.position,
+        id=digits,
         space=space,
         subject_ref=subject,
         subject_revision=subject_revision,

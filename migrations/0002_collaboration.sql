@@ -1,0 +1,63 @@
+-- What people and assistants do with spaces beyond speaking in them: prepared changes of access, grants, dispositions,
+-- reactions, lenses.
+
+-- A change of a project's access policy, or the widening of a space's access: prepared, and then confirmed by somebody.
+CREATE TABLE prepared_changes (
+    position             INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
+    id                   BLOB    NOT NULL CHECK (length(id) = 16),
+    kind                 TEXT    NOT NULL CHECK (kind IN ('project_policy', 'space_widening')),
+    subject              INTEGER NOT NULL,        -- the project or the space
+    expected_revision    INTEGER NOT NULL,        -- of the subject, when it was prepared
+    item_set_digest      BLOB    NOT NULL CHECK (length(item_set_digest) = 32),
+    state                TEXT    NOT NULL CHECK (state IN ('prepared', 'confirmed', 'canceled', 'stale')),
+    revision             INTEGER NOT NULL,
+    decision_receipt_ref TEXT,
+    terminal_ms          INTEGER,
+    record               BLOB    NOT NULL         -- canonical JSON of the members that never change
+) STRICT;
+CREATE INDEX prepared_changes_of_subject ON prepared_changes (subject, kind, position);
+
+CREATE TABLE grants (
+    position            INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
+    id                  BLOB    NOT NULL CHECK (length(id) = 16),
+    space               INTEGER NOT NULL REFERENCES spaces (position) DEFERRABLE INITIALLY DEFERRED,
+    subject_ref         TEXT    NOT NULL,
+    revision            INTEGER NOT NULL,
+    source_ref          TEXT    NOT NULL,         -- the membership or policy that it rests on
+    allowed_actions     TEXT    NOT NULL,         -- canonical JSON list
+    ceiling_ref         TEXT,                     -- the highest classification that it reaches
+    authorization_epoch INTEGER NOT NULL,
+    expires_at          TEXT,                     -- as it was sent
+    expires_ms          INTEGER,
+    status              TEXT    NOT NULL CHECK (status IN ('active', 'revoked', 'expired')),
+    granted_by          TEXT    NOT NULL,
+    created_ms          INTEGER NOT NULL
+) STRICT;
+CREATE INDEX grants_of_space ON grants (space, position);
+
+-- What became of a contribution or relation. The original stays as it was, but for a redacted one's content.
+CREATE TABLE dispositions (
+    position      INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
+    id            BLOB    NOT NULL CHECK (length(id) = 16),
+    target        INTEGER NOT NULL,               -- position of the contribution or relation
+    space         INTEGER NOT NULL,
+    kind          TEXT    NOT NULL CHECK (kind IN ('withdrawn', 'superseded', 'redacted', 'retracted')),
+    replacement   INTEGER,                        -- position of the contribution that supersedes it
+    reason_class  TEXT    NOT NULL,
+    authorized_by TEXT    NOT NULL,
+    created_ms    INTEGER NOT NULL,
+    UNIQUE (target, kind)
+) STRICT;
+
+CREATE TABLE reactions (
+    position        INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
+    id              BLOB    NOT NULL CHECK (length(id) = 16),
+    space           INTEGER NOT NULL,
+    target          INTEGER NOT NULL,             -- position of what is reacted to
+    actor_ref       TEXT    NOT NULL,
+    key             TEXT    NOT NULL,
+    state           TEXT    NOT NULL CHECK (state IN ('present', 'removed')),
+    revision        INTEGER NOT NULL,
+    updated_ms      INTEGER NOT NULL,
+    UNIQUE (target, actor_ref, key)
+) STRICT;
