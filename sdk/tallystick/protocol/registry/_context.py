@@ -8,14 +8,18 @@ from tallystick.protocol import arguments, records
 from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._model import (
+    COMMAND_ROWS,
     COMPARING_WRITES,
     FENCED,
     READS,
     SHARED_SPACE,
+    STEP_ROW,
+    TWO_OBJECT_ROWS,
     Kind,
     Mode,
     Operation,
     Placement,
+    RowEffect,
     Socket,
 )
 
@@ -32,6 +36,7 @@ _ASSEMBLE: Final = Operation(
     result=records.Assembly,
     problems=(*COMPARING_WRITES, ProblemKind.FORBIDDEN, ProblemKind.FORBIDDEN_SURFACE),
     events=("dev.kovee.space.context-assembly-created.v1",),
+    rows=(*TWO_OBJECT_ROWS, RowEffect("frontiers", "insert"), RowEffect("assemblies", "insert")),
     summary="Fix what an audience is given to read, with a frontier of its own.",
 )
 
@@ -49,6 +54,7 @@ CONTEXT: Final = (
         result=records.Frontier,
         problems=COMPARING_WRITES,
         events=("dev.kovee.space.frontier-pinned.v1",),
+        rows=(*COMMAND_ROWS, RowEffect("frontiers", "insert")),
         summary="Pin a branch as it stands.",
     ),
     Operation(
@@ -86,6 +92,7 @@ CONTEXT: Final = (
         socket=Socket.WORKER,
         mode=Mode.WORKER_FENCED,
         problems=(*_ASSEMBLE.problems, *FENCED),
+        rows=(*_ASSEMBLE.rows, STEP_ROW),
         summary="Fix what an audience is given to read, as the attempt that speaks.",
     ),
 )

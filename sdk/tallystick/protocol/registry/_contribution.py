@@ -8,15 +8,19 @@ from tallystick.protocol import arguments, records
 from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._model import (
+    COMMAND_ROWS,
     COMPARING_WRITES,
+    CONTENT_ROWS,
     FENCED,
     LISTS,
     READS,
     SHARED_SPACE,
+    STEP_ROW,
     Kind,
     Mode,
     Operation,
     Placement,
+    RowEffect,
     Socket,
 )
 
@@ -34,6 +38,14 @@ _APPEND: Final = Operation(
     content=("body_parts",),
     problems=(*COMPARING_WRITES, ProblemKind.FORBIDDEN, ProblemKind.FORBIDDEN_SURFACE),
     events=("dev.kovee.space.contribution-appended.v1",),
+    rows=(
+        *COMMAND_ROWS,
+        *CONTENT_ROWS,
+        RowEffect("contributions", "insert"),
+        RowEffect(
+            "spaces", "update", 1, ("revision", "next_space_sequence", "branch_sequence", "branch_head")
+        ),
+    ),
     extensions={arguments.APPEND_EXTENSION: arguments.AppendExtension},
     summary="Append an immutable contribution to a branch.",
 )
@@ -50,6 +62,11 @@ _RELATE: Final = Operation(
     result=records.Relation,
     problems=(*COMPARING_WRITES, ProblemKind.CYCLE, ProblemKind.FORBIDDEN_SURFACE),
     events=("dev.kovee.space.relation-asserted.v1",),
+    rows=(
+        *COMMAND_ROWS,
+        RowEffect("relations", "insert"),
+        RowEffect("spaces", "update", 1, ("revision", "branch_sequence", "branch_head")),
+    ),
     extensions={arguments.APPEND_EXTENSION: arguments.AppendExtension},
     summary="Relate two objects of a space, each as it is pinned.",
 )
@@ -91,6 +108,7 @@ CONTRIBUTION: Final = (
         socket=Socket.WORKER,
         mode=Mode.WORKER_FENCED,
         problems=(*_APPEND.problems, *FENCED),
+        rows=(*_APPEND.rows, STEP_ROW),
         summary="Append an immutable contribution, as the attempt that speaks.",
     ),
     replace(
@@ -99,6 +117,7 @@ CONTRIBUTION: Final = (
         socket=Socket.WORKER,
         mode=Mode.WORKER_FENCED,
         problems=(*_RELATE.problems, *FENCED),
+        rows=(*_RELATE.rows, STEP_ROW),
         summary="Relate two objects of a space, as the attempt that speaks.",
     ),
 )

@@ -8,6 +8,7 @@ from tallystick.protocol import arguments, records
 from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._model import (
+    COMMAND_ROWS,
     COMPARING_WRITES,
     DEVELOPER_ASSISTANT,
     FENCED,
@@ -19,8 +20,12 @@ from ._model import (
     Mode,
     Operation,
     Placement,
+    RowEffect,
     Socket,
 )
+
+_ENDED: Final = ("state", "revision", "terminal_ms")
+_ATTEMPT_ENDED: Final = ("state", "ending")
 
 _CANCEL: Final = Operation(
     name="invocation_cancel",
@@ -36,6 +41,13 @@ _CANCEL: Final = Operation(
     content=("reason",),
     problems=(*COMPARING_WRITES, ProblemKind.FORBIDDEN_SURFACE),
     events=("dev.kovee.invocation.canceled.v1",),
+    rows=(
+        *COMMAND_ROWS,
+        RowEffect("bodies", "insert", None),
+        RowEffect("object_keys", "insert", None),
+        RowEffect("attempts", "update", None, _ATTEMPT_ENDED),
+        RowEffect("invocations", "update", 1, _ENDED),
+    ),
     summary="End an invocation that has not ended, and fence its worker.",
 )
 
@@ -53,6 +65,7 @@ INVOCATION: Final = (
         result=records.Invocation,
         problems=(*COMPARING_WRITES, ProblemKind.DEADLINE_EXCEEDED),
         events=("dev.kovee.invocation.created.v1",),
+        rows=(*COMMAND_ROWS, RowEffect("invocations", "insert")),
         summary="Ask an assistant's deployment, about an assembly or none.",
     ),
     Operation(
@@ -90,6 +103,7 @@ INVOCATION: Final = (
         socket=Socket.WORKER,
         mode=Mode.WORKER_FENCED,
         problems=(*_CANCEL.problems, *FENCED),
+        rows=(),  # an attempt has no children yet, so it is refused whatever it names
         summary="End a child of the attempt's own invocation.",
     ),
     Operation(
@@ -105,6 +119,13 @@ INVOCATION: Final = (
         result=records.InvocationClaim,
         problems=(*WRITES, ProblemKind.FORBIDDEN, *FENCED),
         events=("dev.kovee.invocation.claimed.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            RowEffect("attempts", "insert"),
+            RowEffect("attempts", "update", None, _ATTEMPT_ENDED),
+            RowEffect("participants", "insert", None),
+            RowEffect("invocations", "update", 1, ("state", "revision")),
+        ),
         extensions={arguments.LEASE_EXTENSION: arguments.LeaseExtension},
         summary="Take an invocation: a new attempt, its binding, and all it may read.",
     ),
@@ -121,6 +142,11 @@ INVOCATION: Final = (
         result=records.Invocation,
         problems=(*WRITES, *FENCED),
         events=("dev.kovee.invocation.succeeded.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            RowEffect("attempts", "update", 1, _ATTEMPT_ENDED),
+            RowEffect("invocations", "update", 1, _ENDED),
+        ),
         summary="End the attempt's invocation as succeeded.",
     ),
     Operation(
@@ -164,6 +190,11 @@ INVOCATION: Final = (
         result=records.Invocation,
         problems=(*WRITES, *FENCED),
         events=("dev.tallystick.invocation.failed.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            RowEffect("attempts", "update", 1, _ATTEMPT_ENDED),
+            RowEffect("invocations", "update", 1, (*_ENDED, "failed_attempts")),
+        ),
         summary="End the attempt as failed: back to the queue while attempts remain.",
     ),
 )

@@ -59,7 +59,8 @@ class Mode(StrEnum):
 class RowEffect(Struct, frozen=True):
     """Rows of one table that one execution of an operation touches.
 
-    `count` is how many, exactly; none where it depends on the request. `columns` are what an update changes.
+    `count` is how many, exactly; none where it depends on the request, or on what it finds. `columns` are
+    what an update may change.
     """
 
     table: str
@@ -136,6 +137,26 @@ COMPARING_WRITES: Final = (*WRITES, ProblemKind.STALE_REVISION)
 """A command that compares a revision, a head or a state."""
 FENCED: Final = (ProblemKind.STALE_LEASE, ProblemKind.DEADLINE_EXCEEDED)
 """What a worker's attempt can run into besides."""
+
+# --- rows that many operations write ----------------------------------------------------------------------
+COMMAND_ROWS: Final = (
+    RowEffect("log", "insert"),
+    RowEffect("idempotency", "insert"),
+    RowEffect("ids", "insert"),
+    RowEffect("outbox", "insert"),
+)
+"""A command with one event: its row, its key, the event's id, and the event's place in the outbox."""
+TWO_OBJECT_ROWS: Final = (
+    RowEffect("log", "insert"),
+    RowEffect("idempotency", "insert"),
+    RowEffect("ids", "insert", 2),
+    RowEffect("outbox", "insert"),
+)
+"""The same of a command that makes a second object, which has no event and so an id of its own."""
+CONTENT_ROWS: Final = (RowEffect("bodies", "insert"), RowEffect("object_keys", "insert"))
+"""One piece of content, and its keys."""
+STEP_ROW: Final = RowEffect("invocation_steps", "insert")
+"""By which a later attempt of the same invocation finds the command done."""
 
 CORE: Final = "core_v1"
 SHARED_SPACE: Final = "shared_space_v1"

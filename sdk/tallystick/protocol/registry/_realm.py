@@ -5,7 +5,9 @@ from typing import Final
 from tallystick.protocol import arguments, records
 
 from ._model import (
+    COMMAND_ROWS,
     COMPARING_WRITES,
+    CONTENT_ROWS,
     LISTS,
     READS,
     SHARED_SPACE,
@@ -13,6 +15,7 @@ from ._model import (
     Mode,
     Operation,
     Placement,
+    RowEffect,
     Socket,
 )
 
@@ -45,6 +48,7 @@ REALM: Final = (
         content=("name",),
         problems=COMPARING_WRITES,
         events=("dev.kovee.project.created.v1",),
+        rows=(*COMMAND_ROWS, *CONTENT_ROWS, RowEffect("projects", "insert")),
         summary="Begin a project.",
     ),
     Operation(

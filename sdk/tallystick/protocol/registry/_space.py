@@ -6,13 +6,16 @@ from tallystick.protocol import arguments, records
 
 from ._model import (
     COMPARING_WRITES,
+    CONTENT_ROWS,
     LISTS,
     READS,
     SHARED_SPACE,
+    TWO_OBJECT_ROWS,
     Kind,
     Mode,
     Operation,
     Placement,
+    RowEffect,
     Socket,
 )
 
@@ -31,6 +34,12 @@ SPACE: Final = (
         content=("title",),
         problems=COMPARING_WRITES,
         events=("dev.kovee.space.created.v1",),
+        rows=(
+            *TWO_OBJECT_ROWS,
+            *CONTENT_ROWS,
+            RowEffect("spaces", "insert"),
+            RowEffect("participants", "insert"),
+        ),
         summary="Begin a space, with its main branch.",
     ),
     Operation(

@@ -1,0 +1,417 @@
+"""The cells of the crash matrix: what is sent in each, and what is judged.
+
+A cell takes a copy of the prepared store, starts the real daemon armed for one phase of one operation, sends
+the command, and watches the process die; then it looks at every table, starts the daemon again, and sends
+the same command until all that was promised has been seen. What does not hold is a ``Broken`` with the
+promise's name, so that a mutant of the product can be held to failing for its own reason.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, NoReturn
+
+from effects import CLIENT, EFFECTS, REFUSED, WORKER, Place
+from harness.control import CONTROL_VARIABLE, Control
+from harness.dumps import (
+    Dump,
+    Effect,
+    counted,
+    differences,
+    dump_copy,
+    dump_live,
+    effects,
+    sequence_faults,
+    without,
+)
+from harness.home import Daemon, Home
+from harness.wire import Reply, Request, Wire, ask, request
+from world import TERM_SECONDS, Prepared, World, complete, fail
+
+from tallystick.paths import Paths
+from tallystick.protocol.registry import BY_SOCKET, Socket
+
+PHASES: Final = ("before_commit", "after_commit")
+OUTBOX: Final = "outbox"
+"""Its rows may be tidied away by any later batch, and are left out where one may have run."""
+
+
+class Promise(StrEnum):
+    """What a cell judges, in the words in which it is broken."""
+
+    DIES = "the process ends by SIGABRT"
+    SILENT = "not one byte of a reply leaves"
+    NOTHING_BEFORE = "before the commit nothing is there"
+    EXACT_ROWS = "after the commit exactly the declared rows are there"
+    RESTART_CHANGES_NOTHING = "the next start changes nothing"
+    ONE_EFFECT = "however often it is sent, it has one effect"
+    SAME_BYTES = "each later reply is the first, byte for byte"
+    REPLAY_WRITES_NOTHING = "a replay writes nothing"
+    DENSE = "positions and sequences have no gap"
+    OTHER_INTENT_REFUSED = "another intent under the same key is refused, and leaves one row"
+    REFUSED_LEAVES_ONE_ROW = "a refused command leaves its one row, and the process lives"
+    WHOLE = "the store's own diagnosis finds nothing"
+
+
+class Broken(AssertionError):
+    """A promise that did not hold."""
+
+    def __init__(self, promise: Promise, detail: object) -> None:
+        super().__init__(f"{promise}: {detail}")
+        self.promise = promise
+
+
+def _broken(promise: Promise, detail: object) -> NoReturn:
+    raise Broken(promise, detail)
+
+
+class Cell(NamedTuple):
+    """One operation in one situation. ``other`` are arguments that make another intent of the command."""
+
+    place: Place
+    situation: str
+    make: Callable[[World], Request]
+    other: Callable[[World], dict[str, Any]]
+    lapses: bool = False
+    """The leases have to run out before it is sent."""
+
+    def __str__(self) -> str:
+        return f"{self.place}" + (f" ({self.situation})" if self.situation else "")
+
+    @property
+    def declared(self) -> tuple[Effect, ...]:
+        return EFFECTS[self.place][self.situation]
+
+    def armed(self, phase: str) -> str:
+        """The hook's variable."""
+        place = self.place
+        return f"{phase}:{place.operation}@{'worker' if place.socket is Socket.WORKER else 'client'}"
+
+
+KEY: Final = "cell-1"
+
+
+def _named(operation: str, args: dict[str, Any], member: str, revision: int | None = None) -> Cell:
+    """A cell of an operation whose request needs nothing of the world but the project."""
+
+    def make(world: World) -> Request:
+        project = None if operation == "project_create" else world.project
+        return request(CLIENT, operation, args, project=project, key=KEY, revision=revision)
+
+    return Cell(Place(operation, CLIENT), "", make, lambda _: {member: "another"})
+
+
+def _cancel(world: World, name: str, **args: object) -> Request:
+    said = {"invocation_id": world.invocations[name], **args}
+    return request(CLIENT, "invocation_cancel", said, project=world.project, key=KEY)
+
+
+def _pin(world: World) -> Request:
+    return request(CLIENT, "frontier_pin", world.space.args, project=world.project, key=KEY)
+
+
+def _other_branch(world: World) -> dict[str, Any]:
+    return world.untouched.args
+
+
+def _other_parts(_: World) -> dict[str, Any]:
+    return {"body_parts": [{"media_type": "text/plain", "text": "Something else."}]}
+
+
+def _other_kind(_: World) -> dict[str, Any]:
+    return {"kind": "supports"}
+
+
+def _other_purpose(_: World) -> dict[str, Any]:
+    return {"purpose": "something else"}
+
+
+def _other_reason(_: World) -> dict[str, Any]:
+    return {"reason": "another"}
+
+
+def _other_class(_: World) -> dict[str, Any]:
+    return {"reason_class": "another"}
+
+
+def _claim_cell(situation: str, name: str, *, lapses: bool = False) -> Cell:
+    # A claim's arguments name nothing but the invocation, which is also its key's scope: what makes another
+    # intent of it is its extension, and ``other_intent`` changes that.
+    return Cell(
+        Place("invocation_claim", WORKER),
+        situation,
+        lambda w: w.claim(KEY, w.invocations[name]),
+        lambda _: {},
+        lapses,
+    )
+
+
+CELLS: Final = (
+    _named("project_create", {"name": "a name"}, "name"),
+    _named("space_create", {"title": "a title", "visibility": "project"}, "title"),
+    Cell(
+        Place("contribution_append", CLIENT),
+        "",
+        lambda w: w.append(KEY, "It drips by day too."),
+        _other_parts,
+    ),
+    Cell(Place("relation_assert", CLIENT), "", lambda w: w.relate(KEY), _other_kind),
+    Cell(Place("frontier_pin", CLIENT), "", _pin, _other_branch),
+    Cell(Place("context_assembly_create", CLIENT), "", lambda w: w.assemble(KEY), _other_purpose),
+    Cell(
+        Place("invocation_create", CLIENT),
+        "",
+        lambda w: w.invoke(KEY, w.space, w.assembly),
+        lambda _: {"priority": 7},
+    ),
+    Cell(Place("invocation_cancel", CLIENT), "queued", lambda w: _cancel(w, "cancel queued"), _other_reason),
+    Cell(
+        Place("invocation_cancel", CLIENT),
+        "running, with a reason",
+        lambda w: _cancel(w, "cancel running", reason="No longer needed."),
+        _other_reason,
+    ),
+    _claim_cell("first in its space", "claim first"),
+    _claim_cell("lapsed lease", "claim lapsed", lapses=True),
+    _claim_cell("after a failure", "claim failed"),
+    Cell(
+        Place("invocation_complete", WORKER),
+        "",
+        lambda w: complete(KEY, w.attempts["complete"]),
+        lambda w: {"result_ref": w.question["contribution_id"]},
+    ),
+    Cell(
+        Place("contribution_append", WORKER),
+        "",
+        lambda w: w.as_worker(w.append(KEY, "The washer is worn.", kind="synthesis"), w.attempts["append"]),
+        _other_parts,
+    ),
+    Cell(
+        Place("relation_assert", WORKER),
+        "",
+        lambda w: w.as_worker(w.relate(KEY), w.attempts["relate"]),
+        _other_kind,
+    ),
+    Cell(
+        Place("context_assembly_create", WORKER),
+        "",
+        lambda w: w.as_worker(w.assemble(KEY), w.attempts["assemble"]),
+        _other_purpose,
+    ),
+    Cell(
+        Place("tallystick_invocation_fail", WORKER),
+        "to be tried again",
+        lambda w: fail(KEY, w.attempts["fail retryable"], retryable=True),
+        _other_class,
+    ),
+    Cell(
+        Place("tallystick_invocation_fail", WORKER),
+        "for good",
+        lambda w: fail(KEY, w.attempts["fail for good"], retryable=False),
+        _other_class,
+    ),
+)
+
+
+REFUSED_PLACE: Final = Place("invocation_cancel", WORKER)
+
+
+def refused_cancel(world: World) -> Request:
+    """A worker's cancel: there are no children of an attempt, so there is nothing that it could find."""
+    asked = _cancel(world, "cancel queued")
+    return world.as_worker(asked, world.attempts["cancel refused"])
+
+
+def find_cell(name: str) -> Cell:
+    """The cell of that name, as it is printed."""
+    return next(cell for cell in CELLS if str(cell) == name)
+
+
+# --- one cell, from its beginning to its end ----------------------------------------------------------------
+class Run(NamedTuple):
+    """A copy of the world in a home, and how daemons are started on it: which product, which clock."""
+
+    prepared: Prepared
+    home: Home
+    product: str | None = None
+    control: Control | None = None
+
+    @property
+    def world(self) -> World:
+        return self.prepared.world
+
+    @property
+    def before(self) -> Dump:
+        """The store as the cell found it."""
+        return self.prepared.dump
+
+    def start(self, *, abort: str | None = None, hold: int | None = None) -> Daemon:
+        launcher = None if self.control is None else {CONTROL_VARIABLE: self.control.path}
+        daemon = self.home.start(abort=abort, hold=hold, product=self.product, launcher=launcher)
+        assert daemon.ready, f"the daemon did not start: {daemon.log()}"
+        if self.control is not None:
+            self.control.advance(TERM_SECONDS + 1)  # a start gives each lease its full term anew
+        return daemon
+
+
+def begin(prepared: Prepared, home: Home, cell: Cell, product: str | None = None) -> Run:
+    """Copies the world into the home, with a clock of ours where leases have to run out."""
+    home.copy_of(prepared.home)
+    control = None
+    if cell.lapses:
+        control = Control(os.path.join(home.root, "control"))
+        control.begin_clock()
+    return Run(prepared, home, product, control)
+
+
+def run_cell(run: Run, cell: Cell, phase: str) -> None:
+    """All of a cell. Raises Broken."""
+    sent = cell.make(run.world)
+    crash(run, cell.armed(phase), sent)
+    left = dump_copy(run.home.paths)
+    judge_crash(run.before, left, phase, cell.declared)
+    judge_events(run.before, left, cell.place if phase == "after_commit" else None)
+    first = judge_retries(run, sent, left, phase, cell.declared)
+    judge_replay(run, sent, first, cell)
+
+
+def crash(run: Run, armed: str, *sent: Request) -> None:
+    """Starts the daemon armed, sends each command on a connection of its own, and sees the process die
+    unanswered."""
+    daemon = run.start(abort=armed, hold=len(sent) if len(sent) > 1 else None)
+    wires = [Wire(daemon.paths, one.socket) for one in sent]
+    for wire, one in zip(wires, sent, strict=True):
+        wire.send(one)
+    for wire in wires:
+        with wire:
+            said = wire.read_line()
+        if said:
+            _broken(Promise.SILENT, said)
+    code = daemon.wait()
+    if code != -signal.SIGABRT:
+        _broken(Promise.DIES, f"it ended with {code}: {daemon.log()}")
+
+
+def judge_crash(before: Dump, left: Dump, phase: str, declared: tuple[Effect, ...]) -> None:
+    """What the dead process left on the disk."""
+    changes = differences(before, left)
+    if phase == "before_commit":
+        if changes:
+            _broken(Promise.NOTHING_BEFORE, changes)
+    elif effects(changes) != counted(declared):
+        _broken(Promise.EXACT_ROWS, _compared(counted(declared), effects(changes)))
+    judge_dense(left)
+
+
+def judge_events(before: Dump, left: Dump, place: Place | None) -> None:
+    """The types of the events that are new, in their order: those that the registry names, or none."""
+    rows = [change.row for change in differences(before, left) if change.table == "log"]
+    types = tuple(row["type"] for row in sorted(rows, key=lambda row: repr(row["position"])))
+    expected = () if place is None else BY_SOCKET[place.socket, place.operation].events
+    if types != expected:
+        _broken(Promise.EXACT_ROWS, f"events {types} instead of {expected}")
+
+
+def judge_dense(dump: Dump) -> None:
+    """The log's positions, and each stream's and project's sequences."""
+    faults = sequence_faults(dump)
+    if faults:
+        _broken(Promise.DENSE, faults)
+
+
+def judge_retries(run: Run, sent: Request, left: Dump, phase: str, declared: tuple[Effect, ...]) -> Reply:
+    """The daemon is started again, and the client sends the same twice. Returns the first reply."""
+    daemon = run.start()
+    with daemon:
+        if differences(left, dump_live(daemon.paths)):
+            _broken(Promise.RESTART_CHANGES_NOTHING, differences(left, dump_live(daemon.paths)))
+        first, second = ask(daemon.paths, sent), ask(daemon.paths, sent)
+    if not first.ok:
+        _broken(Promise.ONE_EFFECT, first.value)
+    if first.raw != second.raw:
+        _broken(Promise.SAME_BYTES, (first.raw, second.raw))
+    judge_effect(run.before, dump_copy(run.home.paths), declared)
+    if phase == "after_commit" and (changes := differences(without(left, OUTBOX), dump_copy(run.home.paths))):
+        _broken(Promise.ONE_EFFECT, changes)
+    return first
+
+
+def judge_effect(before: Dump, after: Dump, declared: tuple[Effect, ...], times: int = 1) -> None:
+    """In all, the command had its effect so many times; the outbox has been emptied by the stop."""
+    expected = counted(tuple(effect for effect in declared if effect.table != OUTBOX) * times)
+    found = effects(differences(before, after))
+    if found != expected:
+        _broken(Promise.ONE_EFFECT, _compared(expected, found))
+    judge_dense(after)
+
+
+def judge_replay(run: Run, sent: Request, first: Reply, cell: Cell) -> None:
+    """In a third process the same is sent once more: nothing at all is written. Then another intent."""
+    stopped = dump_copy(run.home.paths)
+    daemon = run.start()
+    with daemon:
+        size = wal_bytes(daemon.paths)
+        third = ask(daemon.paths, sent)
+        if third.raw != first.raw:
+            _broken(Promise.SAME_BYTES, (first.raw, third.raw))
+        if wal_bytes(daemon.paths) != size:
+            _broken(Promise.REPLAY_WRITES_NOTHING, f"the log grew from {size} to {wal_bytes(daemon.paths)}")
+        if changes := differences(stopped, dump_live(daemon.paths)):
+            _broken(Promise.REPLAY_WRITES_NOTHING, changes)
+        judge_other_intent(daemon.paths, stopped, other_intent(run.world, sent, cell))
+        judge_diagnosis(daemon.paths)
+
+
+def other_intent(world: World, sent: Request, cell: Cell) -> Request:
+    """The cell's command under the same key, meaning something else."""
+    changed = sent.changed(**cell.other(world))
+    if changed.body != sent.body:
+        return changed
+    return Request(sent.socket, {**sent.body, "ext": {"dev.tallystick.lease": {"term_seconds": 77}}})
+
+
+def judge_other_intent(paths: Paths, before: Dump, other: Request) -> None:
+    """A key is spent on one intent."""
+    reply = ask(paths, other)
+    if reply.kind != "idempotency-mismatch":
+        _broken(Promise.OTHER_INTENT_REFUSED, reply.value)
+    changes = differences(before, dump_live(paths))
+    if effects(changes) != counted(REFUSED):
+        _broken(Promise.OTHER_INTENT_REFUSED, changes)
+
+
+def judge_diagnosis(paths: Paths) -> None:
+    """What the store says of itself. A container's own layer is where a test may well run."""
+    said = ask(paths, request(CLIENT, "diagnose", {})).result
+    bad = [c for c in said["checks"] if c["status"] != "pass" and c["check"] != "container_layer"]
+    if bad:
+        _broken(Promise.WHOLE, bad)
+
+
+def run_refused(run: Run, phase: str) -> None:
+    """A command that is always refused: it stops no armed daemon, and one row says that it came."""
+    sent = refused_cancel(run.world)
+    armed = f"{phase}:invocation_cancel@worker"
+    with run.start(abort=armed) as daemon:
+        reply = ask(daemon.paths, sent)
+        if reply.kind != "not-found":
+            _broken(Promise.REFUSED_LEAVES_ONE_ROW, reply.value)
+        changes = differences(run.before, dump_live(daemon.paths))
+        if effects(changes) != counted(REFUSED):
+            _broken(Promise.REFUSED_LEAVES_ONE_ROW, changes)
+        judge_dense(dump_live(daemon.paths))
+        judge_diagnosis(daemon.paths)
+
+
+def wal_bytes(paths: Paths) -> int:
+    """Size of the write-ahead log."""
+    return os.stat(paths.database + "-wal").st_size
+
+
+def _compared(expected: Any, found: Any) -> str:
+    return (
+        f"expected and not found: {dict(expected - found)}; found and not expected: {dict(found - expected)}"
+    )

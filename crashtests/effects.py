@@ -1,0 +1,151 @@
+"""The rows that each writing operation may touch, written by hand, and not from the registry.
+
+A line is one cell of the matrix: the operation in one situation, and then exactly how many rows of which
+table it inserts, and which columns of how many rows it updates. Nothing else of the store may differ after
+it. ``of_operation`` puts the cells of an operation together, and a test holds that against what the
+operation's own entry in the registry declares: two hands must have come to the same.
+
+Every command writes its log row, the way from its key to it, its event's id and its event's outbox row.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from harness.dumps import Action, Effect
+
+from tallystick.protocol.registry import Socket
+
+
+class Place(NamedTuple):
+    """An operation on a socket."""
+
+    operation: str
+    socket: Socket
+
+    def __str__(self) -> str:
+        return self.operation + ("@worker" if self.socket is Socket.WORKER else "")
+
+
+def _insert(table: str, number: int = 1) -> Effect:
+    return Effect(table, "insert", number)
+
+
+def _update(table: str, *columns: str) -> Effect:
+    return Effect(table, "update", 1, frozenset(columns))
+
+
+_COMMAND: Final = (_insert("log"), _insert("idempotency"), _insert("ids"), _insert("outbox"))
+_CONTENT: Final = (_insert("bodies"), _insert("object_keys"))
+_TWO_IDS: Final = (_insert("log"), _insert("idempotency"), _insert("ids", 2), _insert("outbox"))
+"""Of a command that makes two objects, one of which shares its digits with the event."""
+_APPENDED: Final = _update("spaces", "revision", "next_space_sequence", "branch_sequence", "branch_head")
+_RELATED: Final = _update("spaces", "revision", "branch_sequence", "branch_head")
+_STEP: Final = _insert("invocation_steps")
+_ENDED: Final = _update("attempts", "state", "ending")
+
+CLIENT: Final = Socket.CLIENT
+WORKER: Final = Socket.WORKER
+
+EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
+    Place("project_create", CLIENT): {
+        "": (*_COMMAND, *_CONTENT, _insert("projects")),
+    },
+    Place("space_create", CLIENT): {
+        "": (*_TWO_IDS, *_CONTENT, _insert("spaces"), _insert("participants")),
+    },
+    Place("contribution_append", CLIENT): {
+        "": (*_COMMAND, *_CONTENT, _insert("contributions"), _APPENDED),
+    },
+    Place("relation_assert", CLIENT): {
+        "": (*_COMMAND, _insert("relations"), _RELATED),
+    },
+    Place("frontier_pin", CLIENT): {
+        "": (*_COMMAND, _insert("frontiers")),
+    },
+    Place("context_assembly_create", CLIENT): {
+        "": (*_TWO_IDS, _insert("frontiers"), _insert("assemblies")),
+    },
+    Place("invocation_create", CLIENT): {
+        "": (*_COMMAND, _insert("invocations")),
+    },
+    Place("invocation_cancel", CLIENT): {
+        "queued": (*_COMMAND, _update("invocations", "state", "revision", "terminal_ms")),
+        "running, with a reason": (
+            *_COMMAND,
+            *_CONTENT,
+            _ENDED,
+            _update("invocations", "state", "revision", "terminal_ms"),
+        ),
+    },
+    Place("invocation_claim", WORKER): {
+        "first in its space": (
+            *_COMMAND,
+            _insert("attempts"),
+            _insert("participants"),
+            _update("invocations", "state", "revision"),
+        ),
+        "lapsed lease": (
+            *_COMMAND,
+            _insert("attempts"),
+            _ENDED,
+            _update("invocations", "revision"),
+        ),
+        "after a failure": (
+            *_COMMAND,
+            _insert("attempts"),
+            _update("invocations", "state", "revision"),
+        ),
+    },
+    Place("invocation_complete", WORKER): {
+        "": (*_COMMAND, _ENDED, _update("invocations", "state", "revision", "terminal_ms")),
+    },
+    Place("contribution_append", WORKER): {
+        "": (*_COMMAND, *_CONTENT, _insert("contributions"), _APPENDED, _STEP),
+    },
+    Place("relation_assert", WORKER): {
+        "": (*_COMMAND, _insert("relations"), _RELATED, _STEP),
+    },
+    Place("context_assembly_create", WORKER): {
+        "": (*_TWO_IDS, _insert("frontiers"), _insert("assemblies"), _STEP),
+    },
+    Place("tallystick_invocation_fail", WORKER): {
+        "to be tried again": (
+            *_COMMAND,
+            _ENDED,
+            _update("invocations", "state", "revision", "failed_attempts"),
+        ),
+        "for good": (
+            *_COMMAND,
+            _ENDED,
+            _update("invocations", "state", "revision", "failed_attempts", "terminal_ms"),
+        ),
+    },
+    Place("invocation_cancel", WORKER): {},
+}
+"""By operation and situation. A worker's cancel is refused in every situation there is: it has no cell in
+which it does anything, and ``REFUSED`` is all that it may leave."""
+
+REFUSED: Final = (_insert("log"),)
+"""What a refused command leaves: the row that says so."""
+
+
+class Merged(NamedTuple):
+    """What an operation does to one table, over all its situations: ``number`` is None where they differ."""
+
+    number: int | None
+    columns: frozenset[str]
+
+
+def of_operation(place: Place) -> dict[tuple[str, Action], Merged]:
+    """All situations of an operation together."""
+    situations = list(EFFECTS[place].values())
+    touched = {(effect.table, effect.action) for effects in situations for effect in effects}
+    return {at: _merged(at, situations) for at in touched}
+
+
+def _merged(at: tuple[str, Action], situations: list[tuple[Effect, ...]]) -> Merged:
+    there = [[effect for effect in effects if (effect.table, effect.action) == at] for effects in situations]
+    counts = {sum(effect.number for effect in effects) for effects in there}
+    columns = frozenset[str]().union(*(effect.columns for effects in there for effect in effects))
+    return Merged(counts.pop() if len(counts) == 1 else None, columns)

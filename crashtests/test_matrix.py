@@ -1,0 +1,57 @@
+"""The crash matrix: every writing operation at each phase, on the real process, judged by full dumps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from cells import CELLS, PHASES, REFUSED_PLACE, Cell, Run, begin, run_cell, run_refused
+from effects import EFFECTS, Merged, Place, of_operation
+from harness.home import Home
+from world import Prepared
+
+from tallystick.protocol.registry import OPERATIONS, Kind, Operation
+
+Note = Callable[[str, object], None]
+
+WRITES = [operation for operation in OPERATIONS if operation.kind is Kind.WRITE]
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_cell(prepared: Prepared, home: Home, cell: Cell, phase: str, record_property: Note) -> None:
+    """Killed at that phase the store holds nothing of a command, or all of it; sent again it is done once."""
+    record_property("cell", f"{cell}|{phase}")
+    run_cell(begin(prepared, home, cell), cell, phase)
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("phase", PHASES)
+def test_refused_cell(prepared: Prepared, home: Home, phase: str, record_property: Note) -> None:
+    """A command that is always refused reaches no phase: the daemon lives, and one row says that it came."""
+    record_property("cell", f"{REFUSED_PLACE} (refused)|{phase}")
+    run_refused(Run(prepared, home.copy_of(prepared.home)), phase)
+
+
+def test_every_write_has_a_cell() -> None:
+    """No writing operation of the registry, on either socket, is without a cell, and no cell without one."""
+    registered = {Place(operation.name, operation.socket) for operation in WRITES}
+    assert registered == {*(cell.place for cell in CELLS), REFUSED_PLACE}
+
+
+def test_every_declared_situation_has_a_cell() -> None:
+    """What the suite's own table declares is what the cells try, situation by situation."""
+    declared = {(place, situation) for place, situations in EFFECTS.items() for situation in situations}
+    assert declared == {(cell.place, cell.situation) for cell in CELLS}
+
+
+@pytest.mark.parametrize("operation", WRITES, ids=lambda o: str(Place(o.name, o.socket)))
+def test_the_registry_declares_the_same_rows(operation: Operation) -> None:
+    """The registry's rows of an operation, and the suite's own, were written apart and say the same."""
+    declared = {
+        (effect.table, effect.action): Merged(effect.count, frozenset(effect.columns))
+        for effect in operation.rows
+    }
+    assert len(declared) == len(operation.rows), "a table stands twice with one action"
+    assert declared == of_operation(Place(operation.name, operation.socket))

@@ -1,0 +1,239 @@
+"""A small store in which every writing operation can be done once: made by a daemon, over its sockets.
+
+One project; a space with a question, its evidence and an assembly of both; a second space that no worker has
+been in. Each cell of the matrix that needs an invocation has one of its own, in the state that it needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from harness.dumps import Dump, dump_copy
+from harness.home import Home
+from harness.wire import Request, Wire, request
+
+from tallystick.protocol.registry import Socket
+
+CLIENT: Final = Socket.CLIENT
+WORKER: Final = Socket.WORKER
+DEPLOYMENT: Final = "dep-local-dev"
+AT_HEAD: Final = {"dev.tallystick.append": {"at_head": True}}
+TERM_SECONDS: Final = 600
+"""Of the leases: longer than any cell takes."""
+FAR: Final = "2999-12-31T00:00:00Z"
+POLICY: Final = "explicit_refs_v1"
+
+JsonObject = dict[str, Any]
+
+
+class Space(NamedTuple):
+    """A space and its main branch."""
+
+    space_id: str
+    branch_id: str
+
+    @property
+    def args(self) -> JsonObject:
+        return {"space_id": self.space_id, "branch_id": self.branch_id}
+
+
+class Attempt(NamedTuple):
+    """What a claim gave: the binding of every command of that attempt."""
+
+    invocation_id: str
+    attempt_id: str
+    fence_epoch: int
+
+    @property
+    def binding(self) -> JsonObject:
+        return {"attempt_id": self.attempt_id, "fence_epoch": self.fence_epoch}
+
+    @property
+    def args(self) -> JsonObject:
+        return {"invocation_id": self.invocation_id, **self.binding}
+
+
+class World(NamedTuple):
+    """The ids of what is there."""
+
+    home: Home
+    project: str
+    space: Space
+    untouched: Space
+    question: JsonObject
+    """The contribution's record."""
+    evidence: JsonObject
+    assembly: JsonObject
+    invocations: dict[str, str]
+    """Invocation ids by the cell that uses them."""
+    attempts: dict[str, Attempt]
+    """Of those that were claimed."""
+
+    # --- requests, as clients and workers write them --------------------------------------------------------
+    def append(self, key: str, text: str, space: Space | None = None, kind: str = "observation") -> Request:
+        return append(self.project, space or self.space, key, text, kind)
+
+    def relate(self, key: str, kind: str = "addresses") -> Request:
+        """Question and evidence, related."""
+        args = {
+            **self.space.args,
+            "kind": kind,
+            "from_ref": reference(self.evidence),
+            "to_ref": reference(self.question),
+        }
+        return request(CLIENT, "relation_assert", args, project=self.project, key=key, ext=AT_HEAD)
+
+    def assemble(self, key: str, purpose: str = "answer the question") -> Request:
+        return assemble(self.project, self.space, key, [self.question, self.evidence], purpose)
+
+    def invoke(self, key: str, space: Space, assembly: JsonObject | None, **args: object) -> Request:
+        return invoke(self.project, key, space, assembly, **args)
+
+    def as_worker(self, asked: Request, attempt: Attempt) -> Request:
+        """The same command on the worker socket, bound to an attempt."""
+        return Request(WORKER, {**asked.body, "args": {**asked.body["args"], **attempt.binding}})
+
+    def claim(self, key: str, invocation_id: str, term_seconds: int = TERM_SECONDS) -> Request:
+        return claim(key, invocation_id, term_seconds)
+
+    def show_space(self, space: Space | None = None) -> Request:
+        args = {"space_id": (space or self.space).space_id}
+        return request(CLIENT, "space_show", args, project=self.project)
+
+
+def reference(contribution: JsonObject) -> JsonObject:
+    """The triple that pins a contribution."""
+    return {
+        "object_ref": contribution["contribution_id"],
+        "revision": contribution["revision"],
+        "digest": contribution["content_digest"],
+    }
+
+
+def append(project: str, space: Space, key: str, text: str, kind: str = "observation") -> Request:
+    args = {**space.args, "kind": kind, "body_parts": [{"media_type": "text/plain", "text": text}]}
+    return request(CLIENT, "contribution_append", args, project=project, key=key, ext=AT_HEAD)
+
+
+def assemble(
+    project: str, space: Space, key: str, items: list[JsonObject], purpose: str = "answer the question"
+) -> Request:
+    refs = [item["contribution_id"] for item in items]
+    args = {
+        **space.args,
+        "audience_ref": DEPLOYMENT,
+        "purpose": purpose,
+        "selection_policy_ref": POLICY,
+        "required_refs": refs,
+        "trigger_refs": refs[:1],
+    }
+    return request(CLIENT, "context_assembly_create", args, project=project, key=key)
+
+
+def invoke(project: str, key: str, space: Space, assembly: JsonObject | None, **args: object) -> Request:
+    said = {
+        "assistant_deployment_id": DEPLOYMENT,
+        "assistant_deployment_revision": 1,
+        **space.args,
+        "max_attempts": 2,
+        "deadline": FAR,
+        **args,
+    }
+    if assembly is not None:
+        said["context_assembly_ref"] = assembly["assembly_id"]
+        said["context_assembly_digest"] = assembly["digest"]
+    return request(CLIENT, "invocation_create", said, project=project, key=key)
+
+
+def claim(key: str, invocation_id: str, term_seconds: int = TERM_SECONDS) -> Request:
+    ext = {"dev.tallystick.lease": {"term_seconds": term_seconds}}
+    return request(WORKER, "invocation_claim", {"invocation_id": invocation_id}, key=key, ext=ext)
+
+
+def fail(key: str, attempt: Attempt, *, retryable: bool, reason: str = "assistant_error") -> Request:
+    args = {**attempt.args, "reason_class": reason, "retryable": retryable}
+    return request(WORKER, "tallystick_invocation_fail", args, key=key)
+
+
+def complete(key: str, attempt: Attempt, result_ref: str | None = None) -> Request:
+    args = attempt.args if result_ref is None else {**attempt.args, "result_ref": result_ref}
+    return request(WORKER, "invocation_complete", args, key=key)
+
+
+def attempt_of(claimed: JsonObject) -> Attempt:
+    """The binding in a claim's result."""
+    invocation_id = claimed["invocation"]["invocation_id"]
+    return Attempt(invocation_id, claimed["attempt_id"], claimed["fence_epoch"])
+
+
+QUEUED: Final = ("cancel queued", "claim first")
+CLAIMED: Final = (
+    "cancel running",
+    "claim lapsed",
+    "claim failed",
+    "complete",
+    "append",
+    "relate",
+    "assemble",
+    "fail retryable",
+    "fail for good",
+    "cancel refused",
+)
+
+
+class Prepared(NamedTuple):
+    """The world, its daemon stopped, and the dump of it."""
+
+    world: World
+    dump: Dump
+
+    @property
+    def home(self) -> Home:
+        return self.world.home
+
+
+def prepare(home: Home) -> Prepared:
+    """Makes the store, stops its daemon, and looks at what is there."""
+    return Prepared(build(home), dump_copy(home.paths))
+
+
+def build(home: Home) -> World:
+    """Makes the store, and stops its daemon."""
+    with (
+        home.start() as daemon,
+        Wire(daemon.paths, CLIENT) as client,
+        Wire(daemon.paths, WORKER) as worker,
+    ):
+        return _build(home, client, worker)
+
+
+def make_space(client: Wire, project: str, name: str) -> Space:
+    asked = request(
+        CLIENT, "space_create", {"title": name, "visibility": "project"}, project=project, key=f"w-{name}"
+    )
+    made = client.ask(asked).result
+    return Space(made["space_id"], made["main_branch_id"])
+
+
+def _build(home: Home, client: Wire, worker: Wire) -> World:
+    made = client.ask(request(CLIENT, "project_create", {"name": "kitchen"}, key="w-project"))
+    project = made.result["project_id"]
+    space, untouched = make_space(client, project, "taps"), make_space(client, project, "untouched")
+    question = client.ask(append(project, space, "w-q", "Why does the tap drip?", "question")).result
+    evidence = client.ask(append(project, space, "w-e", "It drips at night.", "evidence")).result
+    assembly = client.ask(assemble(project, space, "w-assembly", [question, evidence])).result
+    there = client.ask(append(project, untouched, "w-q2", "And the sink?", "question")).result
+    elsewhere = client.ask(assemble(project, untouched, "w-assembly2", [there])).result
+    invocations: dict[str, str] = {}
+    attempts: dict[str, Attempt] = {}
+    for name in (*QUEUED, *CLAIMED):
+        within = (untouched, elsewhere) if name == "claim first" else (space, assembly)
+        key = "w-" + name.replace(" ", "-")
+        invoked = client.ask(invoke(project, key, *within)).result
+        invocations[name] = invoked["invocation_id"]
+        if name in CLAIMED:
+            claimed = worker.ask(claim(f"{key}-claim", invocations[name])).result
+            attempts[name] = attempt_of(claimed)
+    failed = fail("w-failed", attempts["claim failed"], retryable=True)
+    assert worker.ask(failed).result["state"] == "queued"
+    return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts)
