@@ -7,8 +7,8 @@ bytes: ``ValueError`` says where.
 
 How: ``msgspec``'s sorted encoder already writes these bytes, except for doubles, for integers that are not
 safe, for names outside ASCII (it sorts by code point) and for Python types that are not JSON's. A walk over
-the value finds out whether any of these is there; a Struct whose fields leave no room for them is not
-walked into, but trusted to hold what it declares. What the walk does not pass is written by ``_Writer``,
+the value finds out whether any of these is there; a Struct's fields that leave no room for them are not
+walked into, but trusted to hold what they declare. What the walk does not pass is written by ``_Writer``,
 which is the definition. The tests hold the two against each other.
 
 What it does not do: read JSON (``ijson``), or put bounds on size.
@@ -39,7 +39,8 @@ def canonical(value: object) -> bytes:
             pass  # what stands in a typed Struct against its type; the writer says where
         else:
             # Integers are judged together, by their digits: two scans in C instead of a comparison for each.
-            if _LONG_DIGITS not in encoded.translate(_DIGITS_TO_ZERO):
+            # Ids have long runs of digits too: only where there is one does the slower look tell them apart.
+            if _LONG_DIGITS not in encoded.translate(_DIGITS_TO_ZERO) or not _LONG_INTEGER.search(encoded):
                 return encoded
     parts: list[str] = []
     _Writer(parts).write(value)
@@ -51,6 +52,8 @@ def canonical(value: object) -> bytes:
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _LONG_DIGITS: Final = b"0" * len(str(SAFE_INTEGER_MAX))
 _DIGITS_TO_ZERO: Final = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
+_LONG_INTEGER: Final = re.compile(rb"(?:^|[:,\[])-?[0-9]{%d}" % len(_LONG_DIGITS))
+"""The beginning of a long number, or of what looks like one inside a string."""
 _SCALARS: Final = frozenset({str, int, bool, type(None)})
 
 
@@ -66,27 +69,40 @@ def _is_plain(value: object, depth_max: int) -> bool:
         members = value.values()
     elif isinstance(value, (list, tuple)):
         members = value
+    elif type(value) in _SCALARS:
+        return True
     else:
-        return type(value) in _SCALARS or _is_typed(type(value))
+        fields = _open_fields(type(value))
+        if fields is None:
+            return False
+        members = [member for name in fields if (member := getattr(value, name)) is not msgspec.UNSET]
     for member in members:
         if type(member) not in _SCALARS and (depth_max == 0 or not _is_plain(member, depth_max - 1)):
             return False
     return True
 
 
-def _is_typed(kind: type[object]) -> bool:
-    """Whether it is a Struct class whose fields leave no room for what the encoder writes in its own way."""
-    known = _TYPED.get(kind)
-    if known is None:
+def _open_fields(kind: type[object]) -> tuple[str, ...] | None:
+    """The fields of a Struct class that leave room for what the encoder writes in its own way.
+
+    None of any other class, and of one whose members have names outside ASCII.
+    """
+    if kind not in _OPEN_FIELDS:
         try:
-            known = issubclass(kind, msgspec.Struct) and _has_plain_type(inspect.type_info(kind), frozenset())
+            _OPEN_FIELDS[kind] = _find_open_fields(kind)
         except (TypeError, NameError):  # annotations that msgspec does not understand, or cannot resolve
-            known = False
-        _TYPED[kind] = known
-    return known
+            _OPEN_FIELDS[kind] = None
+    return _OPEN_FIELDS[kind]
 
 
-_TYPED: Final[dict[type[object], bool]] = {}
+def _find_open_fields(kind: type[object]) -> tuple[str, ...] | None:
+    info = inspect.type_info(kind) if issubclass(kind, msgspec.Struct) else None
+    if not isinstance(info, inspect.StructType) or not _has_ascii_names(info):
+        return None
+    return tuple(field.name for field in info.fields if not _has_plain_type(field.type, frozenset({kind})))
+
+
+_OPEN_FIELDS: Final[dict[type[object], tuple[str, ...] | None]] = {}
 """Answers already found, by class; as many as there are classes of values."""
 _PLAIN_TYPES: Final = (
     inspect.StrType,
@@ -108,12 +124,15 @@ def _has_plain_type(info: inspect.Type, seen: frozenset[type]) -> bool:
     if isinstance(info, inspect.UnionType):
         return all(_has_plain_type(choice, seen) for choice in info.types)
     if isinstance(info, inspect.StructType):
-        names = [info.tag_field or "", *(field.encode_name for field in info.fields)]
-        if info.cls in seen or not "".join(names).isascii():
+        if info.cls in seen or not _has_ascii_names(info):
             return False  # a record that can hold its own kind has no bound on its depth
         inner = seen | {info.cls}
         return all(_has_plain_type(field.type, inner) for field in info.fields)
     return isinstance(info, _PLAIN_TYPES)
+
+
+def _has_ascii_names(info: inspect.StructType) -> bool:
+    return "".join([info.tag_field or "", *(field.encode_name for field in info.fields)]).isascii()
 
 
 # --- the definition --------------------------------------------------------------------------------------
