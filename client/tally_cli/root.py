@@ -11,6 +11,9 @@ import click
 
 from tallystick import __version__
 
+COMPLETION_VARIABLE: Final = "_TALLY_COMPLETE"
+"""By this variable a shell asks for completions (click's convention)."""
+
 
 class Verb(NamedTuple):
     """Where a verb is, and what it does in a few words."""

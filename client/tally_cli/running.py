@@ -12,7 +12,7 @@ import click
 
 from tally_cli.exits import Exit
 from tally_cli.output import abandon_stdout, complain, prepare_streams, to_json
-from tally_cli.root import tally
+from tally_cli.root import COMPLETION_VARIABLE, tally
 from tally_cli.trouble import Trouble
 from tallystick.errors import (
     CursorStoreError,
@@ -31,16 +31,27 @@ def run(arguments: Sequence[str]) -> int:
     """Run ``tally`` with `arguments`; returns its exit code."""
     prepare_streams()
     try:
-        tally.main(list(arguments), prog_name="tally", standalone_mode=False)
+        _invoke(list(arguments))
         sys.stdout.flush()
     except BrokenPipeError:
         abandon_stdout()
         return Exit.PIPE_CLOSED
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception as error:
         return _end(trouble_of(error), as_json="--json" in arguments)
     return Exit.OK
+
+
+def _invoke(arguments: list[str]) -> None:
+    """Parse and run. Not by ``tally.main``, which has endings of its own for closed pipes and interrupts."""
+    if COMPLETION_VARIABLE in os.environ:
+        tally.main(arguments, prog_name="tally", complete_var=COMPLETION_VARIABLE)
+    try:
+        with tally.make_context("tally", arguments) as context:
+            tally.invoke(context)
+    except click.exceptions.Exit:
+        pass  # --help and --version have said all
 
 
 def _end(trouble: Trouble, *, as_json: bool) -> int:

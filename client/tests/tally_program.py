@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,6 +90,21 @@ class Tally:
     def id(self, *arguments: str, **options: Any) -> str:
         """The id of what a call made."""
         return self.ok(*arguments, **options).out.strip()
+
+    @contextmanager
+    def daemon(self, **hooks: str) -> Iterator[subprocess.Popen[bytes]]:
+        """A daemon with crash hooks, ready; it has ended at the end."""
+        reads, writes = os.pipe()
+        command = [sys.executable, "-m", "tallyd", "--test-hooks", "--ready-fd", str(writes)]
+        env = {**self.env, **hooks}
+        with subprocess.Popen(command, env=env, pass_fds=[writes], stderr=subprocess.DEVNULL) as process:
+            os.close(writes)
+            try:
+                assert os.read(reads, 1), "the daemon ended before it was ready"
+                yield process
+            finally:
+                os.close(reads)
+                process.terminate()
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Run it in the background; its stdout and stderr can be read."""

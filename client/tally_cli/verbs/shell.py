@@ -4,10 +4,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from tally_cli.exits import Exit
+from tally_cli.root import COMPLETION_VARIABLE
 from tally_cli.trouble import Trouble
-
-VARIABLE = "_TALLY_COMPLETE"
-"""What click's completion looks for in the environment of a program called tally."""
 
 
 @click.command()
@@ -22,4 +20,4 @@ def completion(shell: str) -> None:
     root = click.get_current_context().find_root().command
     if kind is None:
         raise Trouble(Exit.FAULT, "fault", f"click has no completion for {shell}")
-    click.echo(kind(root, {}, "tally", VARIABLE).source())
+    click.echo(kind(root, {}, "tally", COMPLETION_VARIABLE).source())

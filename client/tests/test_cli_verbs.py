@@ -1,0 +1,359 @@
+"""Every verb, with the real daemon."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+from typing import Any, get_args
+
+import pytest
+from tally_program import TALLY, Tally
+
+from tally_cli.exits import Exit
+from tally_cli.verbs import record
+from tallystick.protocol import shapes
+
+
+# --- places -------------------------------------------------------------------------------------------------
+def test_init_makes_one_project_however_often(tally: Tally) -> None:
+    """`init` can be repeated, also by a restarted daemon, and gives the same project each time."""
+    first = tally.id("init")
+    tally.ok("down")
+    assert tally.id("init") == first
+    (project,) = tally.ok("project", "list", "--json").objects
+    assert (project["project_id"], project["name"]) == (first, "personal")
+
+
+def test_paths_are_those_that_the_daemon_uses_case_013(tally: Tally) -> None:
+    """What `paths` prints without a daemon is where the daemon then is, and where keys and log lie."""
+    told = tally.ok("paths", "--json").object
+    assert not tally.data_dir.exists()
+    tally.ok("init")
+    files = ("database", "marker", "client_socket", "worker_socket", "runtime_lock", "log", "keys")
+    for name in ("data_dir", *files):
+        assert os.path.exists(told[name]), name
+    lines = dict(line.split("\t") for line in tally.ok("paths").out.splitlines())
+    assert lines == told
+
+
+def test_a_long_runtime_directory_is_replaced_and_said_case_016(tally: Tally) -> None:
+    """Where the sockets' paths would be too long, `paths` says their length, the limit and the variable."""
+    told = tally("paths", env={"TALLY_RUNTIME_DIR": f"/tmp/{'x' * 120}"}).out
+    for words in ("bytes", "103", "TALLY_RUNTIME_DIR"):
+        assert words in told
+
+
+def test_the_only_project_and_space_need_no_name(tally: Tally, space: str) -> None:
+    """Where there is one of each, a verb means those."""
+    said = tally.ok("say", "hello", "--json").object
+    assert said["space_id"] == space
+
+
+def test_several_are_listed_and_none_is_guessed(tally: Tally, space: str) -> None:
+    """Where there are several and none is named, nothing is sent, and the error lists them."""
+    other = tally.id("space", "create", "another\x1b[2J")
+    done = tally("say", "hello")
+    assert done.code == Exit.USAGE
+    for words in (space, other, "why does the tap drip", "--space", "TALLY_SPACE", "\\u{1b}"):
+        assert words in done.err
+    assert tally.ok("say", "hello", "--space", other, "--json").object["space_id"] == other
+    by_title = tally.ok("say", "x", "--json", env={"TALLY_SPACE": "why does the tap drip"})
+    assert by_title.object["space_id"] == space
+
+
+def test_a_name_that_two_have_is_not_guessed(tally: Tally, space: str) -> None:
+    """A title that two spaces have is refused, and their ids are shown."""
+    twin = tally.id("space", "create", "why does the tap drip")
+    done = tally("say", "hello", "--space", "why does the tap drip", "--json")
+    assert (done.code, done.error["kind"]) == (Exit.USAGE, "which-space")
+    assert space in done.error["message"]
+    assert twin in done.error["message"]
+
+
+def test_without_a_project_the_way_to_one_is_shown(tally: Tally) -> None:
+    """Before there is a project, a verb that needs one says how it is made."""
+    done = tally("say", "hello")
+    assert done.code == Exit.USAGE
+    assert "tally init" in done.err
+
+
+def test_projects_and_spaces_are_listed_and_shown(tally: Tally, space: str) -> None:
+    """Lists and shows print what was made, as lines and as JSON."""
+    project = tally.id("project", "create", "kitchen")
+    lines = tally.ok("project", "list").out.splitlines()
+    assert [line.split("\t")[-1] for line in lines] == ["personal", "kitchen"]
+    assert tally.ok("project", "show", "kitchen", "--json").object["project_id"] == project
+    assert tally.ok("space", "list", "--project", "kitchen").out == ""
+    inner = tally.id("space", "create", "sink", "--project", project, "--visibility", "restricted")
+    (listed,) = tally.ok("space", "list", "-p", "kitchen", "--json").objects
+    assert (listed["space_id"], listed["visibility"]) == (inner, "restricted")
+    shown = tally.ok("space", "show", space, "-p", "personal", "--json").object
+    assert shown["title"] == "why does the tap drip"
+
+
+def test_the_same_key_is_the_same_command(tally: Tally, space: str) -> None:
+    """A script that repeats a call under its key makes one thing; with other words it is refused."""
+    first = tally.id("say", "once", "--key", "k1", "--space", space)
+    assert tally.id("say", "once", "--key", "k1", "--space", space) == first
+    refused = tally("say", "twice", "--key", "k1", "--space", space, "--json")
+    assert (refused.code, refused.error["kind"]) == (Exit.PROBLEM, "idempotency-mismatch")
+    assert tally.ok("space", "show", "--json").object["next_space_sequence"] == 2
+
+
+# --- saying, relating, showing ------------------------------------------------------------------------------
+@pytest.mark.parametrize("how", ["argument", "stdin", "file"])
+def test_a_text_is_said_from_anywhere(tally: Tally, space: str, how: str) -> None:
+    """Argument, stdin and file give the same contribution, byte for byte what was written."""
+    body = "über\nzwei Zeilen\n"
+    (tally.root / "text").write_text(body)
+    ways: dict[str, dict[str, Any]] = {
+        "argument": {"arguments": [body]},
+        "stdin": {"arguments": ["-"], "stdin": body.encode()},
+        "file": {"arguments": ["--file", "text"]},
+    }
+    arguments = ways[how].pop("arguments")
+    options = ["--kind", "evidence", "--posture", "observed", "--media-type", "text/x-log"]
+    ref = tally.id("say", *arguments, *options, "--space", space, **ways[how])
+    shown = tally.ok("show", ref, "--json").object
+    assert shown["body_parts"] == [{"media_type": "text/x-log", "text": body}]
+    assert (shown["kind"], shown["epistemic_posture"]) == ("evidence", "observed")
+    assert tally.ok("show", ref, "--raw").out == body
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "words"),
+    [
+        ((), b"", "--file"),
+        (("x", "--file", "y"), b"", "--file"),
+        (("-",), b"caf\xe9", "byte 3"),
+        (("-",), b"x" * 65_537, "65,536"),
+        (("-",), b"x" * 300_000, "262,144"),
+        (("x", "--kind", "gossip"), b"", "gossip"),
+        (("x", "--kind", "system_notice"), b"", "system_notice"),
+    ],
+)
+def test_what_cannot_be_said_is_refused_before_it_is_sent(
+    tally: Tally, arguments: tuple[str, ...], stdin: bytes, words: str
+) -> None:
+    """A wrong call ends with 2 and says what is wrong; no daemon is started for it."""
+    done = tally("say", *arguments, stdin=stdin)
+    assert done.code == Exit.USAGE
+    assert words in done.err
+    assert not tally.data_dir.exists()
+
+
+def test_bytes_that_are_no_text_are_refused_with_their_place(tally: Tally, space: str) -> None:
+    """An argument that is no UTF-8 is refused as such, and nothing is appended."""
+    done = subprocess.run([TALLY, "say", b"caf\xe9"], env=tally.env, capture_output=True, check=False)
+    assert done.returncode == Exit.USAGE
+    assert b"Traceback" not in done.stderr
+    assert b"body_parts" in done.stderr
+    assert tally.ok("space", "show", space, "--json").object["next_space_sequence"] == 1
+
+
+def test_a_missing_file_is_named(tally: Tally) -> None:
+    """A file that cannot be read ends with 8, by name."""
+    done = tally("say", "--file", "nowhere.txt")
+    assert done.code == Exit.LOCAL_FILE
+    assert "nowhere.txt" in done.err
+
+
+def test_what_is_said_is_related_and_shown(tally: Tally, space: str) -> None:
+    """A relation between two contributions, and a relation to that relation: each is shown by its id."""
+    question = tally.id("say", "why?", "--kind", "question", "--space", space)
+    about = ("--subject", question, "--source", question)
+    answer = tally.id("say", "worn", "--kind", "claim", "--space", space, *about)
+    relation = tally.id("relate", answer, "addresses", question)
+    shown = tally.ok("show", relation, "--json").object
+    assert (shown["kind"], shown["from_ref"]["object_ref"], shown["to_ref"]["object_ref"]) == (
+        "addresses", answer, question,
+    )  # fmt: skip
+    doubt = tally.id("relate", question, "challenges", relation, "--rationale", answer)
+    assert tally.ok("show", doubt, "--json").object["to_ref"]["digest"] == shown["digest"]
+    assert tally.ok("show", answer, "--json").object["subject_refs"] == [question]
+
+
+def test_every_kind_of_object_is_shown_by_its_id(tally: Tally, space: str) -> None:
+    """Whatever an event names can be given to `show`, and so can the event and a frontier."""
+    tally.id("ask", "why?", "--evidence", tally.id("say", "worn", "--kind", "evidence"))
+    events = tally.ok("events", "--json").objects
+    ids = {event["resource_ref"] for event in events} | {events[0]["event_id"], space}
+    assembly = next(ref for ref in ids if ref.startswith("casm-"))
+    ids.add(tally.ok("show", assembly, "--json").object["frontier_ref"])
+    kinds = {ref.partition("-")[0] for ref in ids}
+    assert kinds == {"proj", "space", "contrib", "casm", "inv", "front", "evt"}
+    for ref in ids:
+        assert ref in tally.ok("show", ref).out
+        assert ref in tally.ok("show", ref, "--json").object.values()
+
+
+@pytest.mark.parametrize("ref", ["contrib-" + "0" * 32, "rel-" + "0" * 32, "inv-1", "evt-1", "proj-1"])
+def test_what_is_not_there_is_not_found(tally: Tally, space: str, ref: str) -> None:
+    """An id of nothing is the daemon's not-found, exit 1; it is not made up."""
+    done = tally("show", ref, "--json")
+    assert (done.code, done.error["kind"]) == (Exit.PROBLEM, "not-found"), space
+
+
+def test_an_id_of_no_kind_is_a_usage_error(tally: Tally) -> None:
+    """What is no id at all is refused without asking, with the kinds that there are."""
+    done = tally("show", "something")
+    assert done.code == Exit.USAGE
+    assert "contrib-" in done.err
+    assert not tally.data_dir.exists()
+
+
+def test_a_terminal_is_never_obeyed(tally: Tally, space: str) -> None:
+    """On a real terminal, what an agent wrote shows no escape and no reordering; --raw is refused."""
+    ref = tally.id("say", "ok\x1b]0;owned\x07\u202egnp.exe", "--space", space)
+    shown = on_terminal(tally, "show", ref)
+    assert "\\u{1b}]0;owned\\u{7}\\u{202e}gnp.exe" in shown
+    assert "CONTRIBUTION" not in shown
+    for arguments in (("show", ref), ("events",), ("events", "--json"), ("show", ref, "--json")):
+        text = on_terminal(tally, *arguments)
+        assert not {"\x1b", "\x07", "\u202e"} & set(text), arguments
+    assert "terminal would obey" in on_terminal(tally, "show", ref, "--raw")
+    assert tally.ok("show", ref, "--raw").out == "ok\x1b]0;owned\x07\u202egnp.exe"
+
+
+def on_terminal(tally: Tally, *arguments: str) -> str:
+    """What a terminal gets from a call: stdout and stderr."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [TALLY, *arguments], env=tally.env, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as called:
+        os.close(theirs)
+        data = b""
+        while True:
+            try:
+                chunk = os.read(ours, 65_536)
+            except OSError:  # Linux says EIO where the other end is closed
+                break
+            if not chunk:
+                break
+            data += chunk
+        os.close(ours)
+    assert called.returncode in (Exit.OK, Exit.USAGE)
+    return data.decode().replace("\r\n", "\n")
+
+
+# --- the daemon itself --------------------------------------------------------------------------------------
+def test_status_tells_of_a_running_daemon_and_of_none(tally: Tally) -> None:
+    """`status` shows the daemon as it stands, starts none, and ends with 3 where none runs."""
+    done = tally("status", "--json")
+    assert (done.code, done.object["running"], done.err) == (Exit.UNREACHABLE, False, "")
+    assert tally("status").code == Exit.UNREACHABLE
+    tally.ok("up")
+    told = tally.ok("status", "--json").object
+    assert told["running"] is True
+    assert told["epoch"]["number"] == 1
+    assert f"pid\t{told['pid']}" in tally.ok("status").out
+    assert not {"attempt_id", "secret", "key"} & set(told)
+
+
+def test_limits_are_those_of_the_protocol(tally: Tally) -> None:
+    """`limits` prints what the daemon serves."""
+    told = tally.ok("limits", "--json").object
+    assert told["limits"]["request_bytes_max"] == 262_144
+    assert "request_bytes_max\t262144" in tally.ok("limits").out
+
+
+def test_diagnose_checks_the_record(tally: Tally, space: str) -> None:
+    """`diagnose` passes on a healthy store, all checks or one, and refuses a check that there is not."""
+    told = tally.ok("diagnose", "--json").object
+    assert told["status"] in ("pass", "warn"), space
+    name = told["checks"][0]["check"]
+    assert tally.ok("diagnose", name).out.startswith(f"{name}\t")
+    assert tally("diagnose", "horoscope").code == Exit.PROBLEM
+
+
+def test_what_was_never_answered_is_sent_again(tally: Tally, space: str) -> None:
+    """What a killed call sent to a daemon that died is sent once more by `resume`, and was done once."""
+    tally.ok("down")
+    with tally.daemon(TALLYD_ABORT="after_commit:contribution_append") as daemon:
+        killed = tally.start("say", "only once", "--no-start", "--space", space)
+        assert daemon.wait(60) == -signal.SIGABRT
+        killed.kill()
+        killed.communicate()
+    ((operation, key, ended),) = [line.split("\t") for line in tally.ok("resume").out.splitlines()]
+    assert (operation, ended) == ("contribution_append", "applied")
+    assert tally.ok("resume").out == ""
+    said = [event for event in tally.ok("events", "--json").objects if "body_parts" in event["payload"]]
+    assert [event["correlation_ref"] for event in said] == [f"req-{key}"]
+
+
+# --- ends ---------------------------------------------------------------------------------------------------
+def test_there_is_no_destructive_option_case_082() -> None:
+    """No verb has an option that forces, deletes or resets anything."""
+    import click
+
+    from tally_cli.root import VERBS, load
+
+    def options(command: click.Command) -> list[str]:
+        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        own = [name for param in command.params for name in param.opts]
+        return own + [name for each in inner for name in options(each)]
+
+    destructive = {"force", "yes", "delete", "purge", "reset", "destroy", "hard", "overwrite"}
+    for verb in VERBS:
+        for option in options(load(verb)):
+            assert option.lstrip("-") not in destructive
+
+
+def test_a_fault_shows_no_traceback_unless_asked(tally: Tally) -> None:
+    """An error is words; the traceback comes with TALLY_DEBUG=1 alone."""
+    plain = tally("say", "--file", "nowhere.txt")
+    debug = tally("say", "--file", "nowhere.txt", env={"TALLY_DEBUG": "1"})
+    assert "Traceback" not in plain.err
+    assert "Traceback" in debug.err
+    assert debug.code == plain.code
+
+
+def test_an_error_is_json_where_json_is_asked_for(tally: Tally) -> None:
+    """With --json, stdout stays empty and stderr holds one object with exit code, kind and message."""
+    done = tally("show", "something", "--json")
+    assert done.out == ""
+    assert (done.error["exit"], done.error["kind"]) == (Exit.USAGE, "usage")
+    assert done.error["message"]
+
+
+def test_a_reader_who_leaves_ends_it_quietly(tally: Tally, space: str) -> None:
+    """Where the pipe's reader has gone, the program ends with 141 and says nothing."""
+    for number in range(3):
+        tally.ok("say", f"{number}", "--space", space)
+    reads, writes = os.pipe()
+    os.close(reads)
+    called = subprocess.run(
+        [TALLY, "events"], env=tally.env, stdout=writes, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writes)
+    assert (called.returncode, called.stderr) == (Exit.PIPE_CLOSED, b"")
+
+
+def test_an_interrupt_ends_it_with_130(tally: Tally, space: str) -> None:
+    """Ctrl-C while following ends with 130, without a traceback."""
+    follower = tally.start("events", "--follow")
+    assert follower.stdout is not None
+    assert "project.created" in follower.stdout.readline(), space
+    follower.send_signal(signal.SIGINT)
+    _, err = follower.communicate(timeout=30)
+    assert (follower.returncode, err) == (Exit.INTERRUPTED, "")
+
+
+def test_the_words_of_the_command_line_are_those_of_the_protocol() -> None:
+    """Kinds, postures and relations are the protocol's, without the notice that clients may not write."""
+    assert {*record.KINDS, "system_notice"} == set(get_args(shapes.ContributionKind))
+    assert set(record.POSTURES) == set(get_args(shapes.EpistemicPosture))
+    assert set(record.RELATIONS) == set(get_args(shapes.RelationKind))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_its_completion(tally: Tally, shell: str) -> None:
+    """The script for each shell is printed, and what it asks for lists verbs and options."""
+    script = tally.ok("completion", shell).out
+    assert "_TALLY_COMPLETE" in script
+    word = "sp" if shell == "fish" else "1"
+    asked = tally(env={"_TALLY_COMPLETE": f"{shell}_complete", "COMP_WORDS": "tally sp", "COMP_CWORD": word})
+    assert "space" in asked.out
+    assert "say" not in asked.out
