@@ -296,7 +296,6 @@ class _Opening:
         self._judge(identity, against, adopt)
         checks = identities.read_checks(writer)
         secrets = self._key_files.load(identity.store_id, checks)
-        self._make_durable(writer)
         migrations.copy_before_upgrade(writer, self._schema, self._disk, self._vfs)
         migrations.upgrade(writer, self._schema)
         unchecked = [kind for kind in keys.KINDS if kind not in checks]

@@ -17,6 +17,7 @@ from store.helpers import (
     UNPROBED,
     FailingDisk,
     Opener,
+    RecordingDisk,
     append,
     contents,
     copied,
@@ -146,6 +147,18 @@ def test_the_real_probe_lets_this_machine_through(opened: Opener) -> None:
 
 
 # --- interrupted --------------------------------------------------------------------------------------------
+
+
+def test_directories_of_an_interrupted_start_are_synced(opened: Opener, places: Paths) -> None:
+    """Made, and the process died before it synced their names: the next start does, before the keys."""
+    for directory in (places.data_dir, places.keys_dir, places.runtime_dir, places.state_dir):
+        os.makedirs(directory, mode=0o700)
+    disk = RecordingDisk()
+    opened(machine=UNPROBED._replace(disk=disk))
+    first_key = next(number for number, (call, _) in enumerate(disk.done) if call == "create")
+    synced = {path for call, path in disk.done[:first_key] if call == "sync_directory"}
+    wanted = {os.path.dirname(path) for path in (places.data_dir, places.keys_dir, places.state_dir)}
+    assert wanted <= synced
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -201,6 +201,17 @@ def test_another_entry_at_the_same_position_is_refused(opened: Opener, places: P
     assert "another entry at position 6" in refused.sentence
 
 
+def test_another_epoch_of_the_same_number_is_refused(opened: Opener, places: Paths) -> None:
+    """Two epochs of one number are still two: each began with random bytes of its own."""
+    store = opened()
+    store.close()
+    text = Path(places.marker).read_text()
+    Path(places.marker).write_text(text.replace(store.epoch.nonce.hex(), "0" * 32))
+    refused = refusal(opened)
+    assert refused.exit_code is ExitCode.STORE_PUT_BACK
+    assert "another epoch 1" in refused.sentence
+
+
 def test_a_log_that_goes_on_from_the_marker_is_opened(opened: Opener, places: Paths) -> None:
     """A marker may be behind: a crash before it was written is no loss."""
     store = opened()
