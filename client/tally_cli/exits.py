@@ -25,7 +25,7 @@ class Exit(IntEnum):
 
 MEANING: dict[Exit, str] = {
     Exit.OK: "Done, or already so.",
-    Exit.PROBLEM: "The daemon answered with a problem. Nothing was applied.",
+    Exit.PROBLEM: "The daemon refused, or a check of it failed. This call applied nothing.",
     Exit.USAGE: "The command line is wrong, or names what cannot be chosen for you. Nothing was sent.",
     Exit.UNREACHABLE: "No daemon answers, and none was started. Nothing was sent.",
     Exit.SANDBOX: "A sandbox stands between this process and the daemon, or forbids starting one here.",

@@ -80,7 +80,7 @@ def trouble_of(error: Exception) -> Trouble:
 
 def _known(error: Exception) -> Trouble:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        return Trouble(Exit.USAGE, "usage", error.ctx.get_help() if error.ctx else "")
+        return Trouble(Exit.USAGE, "usage", f"Say what to do.\n{error.message}")
     if isinstance(error, click.ClickException):
         return Trouble(Exit.USAGE, "usage", _usage_words(error))
     if isinstance(error, PathError):
