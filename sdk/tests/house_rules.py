@@ -41,18 +41,19 @@ PARTIES: Final = {
 ROOMS: Final = {
     "admission": {"ledger"},
     "door": set(),
-    "clerk": {"store", "ledger", "operations"},
-    "operations": {"ledger", "store", "vault"},
+    "clerk": {"admission", "store", "ledger", "operations"},
+    "operations": {"admission", "ledger", "store", "vault"},
     "ledger": {"store"},
     "store": set(),
     "vault": {"store"},
-    "readers": {"store", "ledger"},
+    "readers": {"admission", "store", "ledger"},
     "service": {"admission", "door", "clerk", "operations", "ledger", "store", "vault", "readers"},
     "__main__": {"service"},
 }
-"""The daemon's rooms, and the other rooms that each may use."""
+"""The daemon's rooms, and the other rooms that each may use. Admission is one prelude, so whoever judges a
+request by it may ask it."""
 
-SHARED: Final = ("tallystick.protocol", "tallystick.paths", "tallystick.version")
+SHARED: Final = ("tallystick.protocol", "tallystick.paths", "tallystick.__version__")
 """What the daemon takes from the SDK: the wire and the places, never a client."""
 
 TRIO_MODULES: Final = ("tallyd.door", "tallyd.readers", "tallyd.service", "tallystick.trio_client")
@@ -175,12 +176,13 @@ def _room_fault(here: list[str], there: list[str]) -> str | None:
 
 def wrong_imports(sources: Iterable[Source]) -> list[str]:
     """Imports against the direction: client → sdk ← daemon, and between the daemon's rooms."""
-    return [
-        f"{source.path}:{line}: imports {imported}: {fault}"
+    faults = {
+        (source.path, line): f"{source.path}:{line}: imports {imported}: {fault}"
         for module, source in _modules(sources)
-        for line, imported in dict.fromkeys(_imports(module, source))
+        for line, imported in _imports(module, source)
         if (fault := _import_fault(module, imported)) is not None
-    ]
+    }
+    return list(faults.values())
 
 
 def own_clocks(sources: Iterable[Source]) -> list[str]:
@@ -361,8 +363,10 @@ def readme_opening(text: str) -> list[str]:
 
 
 def undocumented(names: Iterable[str], documents: Iterable[Source], where: str) -> list[str]:
-    """Names that no document of `where` has as code."""
-    told = {code for source in documents for code in re.findall(r"`([^`\n]+)`", source.text)}
+    """Names that no document of `where` has as a heading's first word."""
+    told = {
+        word for source in documents for word in re.findall(r"^#+ `?([^\s`]+)", source.text, re.MULTILINE)
+    }
     return [f"{where}:1: {name} is not described" for name in names if name not in told]
 
 

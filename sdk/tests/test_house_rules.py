@@ -233,9 +233,10 @@ def test_a_readme_that_opens_with_words_is_found() -> None:
 
 
 def test_an_undescribed_name_is_found() -> None:
-    """A name that is nowhere as code is found, also where it is the beginning of another."""
-    assert rules.undocumented(["hello"], [Source("d", "`hello` says hello")], "d") == []
-    assert rules.undocumented(["space_show"], [Source("d", "`space_show_all`, space_show")], "d")
+    """A name that heads no section is found, also where it is the beginning of another."""
+    assert rules.undocumented(["hello"], [Source("d", "# d\n### hello (client)\nwords")], "d") == []
+    assert rules.undocumented(["hello"], [Source("d", "## `hello`\nwords")], "d") == []
+    assert rules.undocumented(["space_show"], [Source("d", "## space_show_all\n`space_show`")], "d")
 
 
 def test_a_requirement_without_a_pin_is_found() -> None:
