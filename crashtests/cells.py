@@ -24,6 +24,7 @@ from harness.dumps import (
     dump_copy,
     dump_live,
     effects,
+    new_entries,
     sequence_faults,
     without,
 )
@@ -64,7 +65,7 @@ class Broken(AssertionError):
         self.promise = promise
 
 
-def _broken(promise: Promise, detail: object) -> NoReturn:
+def broken(promise: Promise, detail: object) -> NoReturn:
     raise Broken(promise, detail)
 
 
@@ -85,10 +86,10 @@ class Cell(NamedTuple):
     def declared(self) -> tuple[Effect, ...]:
         return EFFECTS[self.place][self.situation]
 
-    def armed(self, phase: str) -> str:
-        """The hook's variable."""
-        place = self.place
-        return f"{phase}:{place.operation}@{'worker' if place.socket is Socket.WORKER else 'client'}"
+
+def armed(place: Place, phase: str) -> str:
+    """What the hook's variable says for that operation."""
+    return f"{phase}:{place.operation}@{'worker' if place.socket is Socket.WORKER else 'client'}"
 
 
 KEY: Final = "cell-1"
@@ -216,13 +217,40 @@ CELLS: Final = (
 )
 
 
-REFUSED_PLACE: Final = Place("invocation_cancel", WORKER)
+class Refusal(NamedTuple):
+    """A command that is refused, and with which kind of problem."""
+
+    place: Place
+    situation: str
+    make: Callable[[World], Request]
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.place} (refused: {self.situation})"
 
 
-def refused_cancel(world: World) -> Request:
-    """A worker's cancel: there are no children of an attempt, so there is nothing that it could find."""
+def _childless_cancel(world: World) -> Request:
     asked = _cancel(world, "cancel queued")
     return world.as_worker(asked, world.attempts["cancel refused"])
+
+
+def _moved_head(world: World) -> Request:
+    asked = world.append(KEY, "Too late.").changed(expected_head_digest="0" * 64)
+    return Request(asked.socket, {name: value for name, value in asked.body.items() if name != "ext"})
+
+
+def _other_fence(world: World) -> Request:
+    attempt = world.attempts["append"]
+    return world.as_worker(world.append(KEY, "Not mine."), attempt._replace(fence_epoch=7))
+
+
+REFUSALS: Final = (
+    Refusal(Place("invocation_cancel", WORKER), "no children", _childless_cancel, "not-found"),
+    Refusal(Place("contribution_append", CLIENT), "the head has moved", _moved_head, "stale-revision"),
+    Refusal(Place("contribution_append", WORKER), "another fence", _other_fence, "stale-lease"),
+)
+"""A worker's cancel is refused in every case there is: an attempt has no children yet. The others are refused
+behind their savepoint."""
 
 
 def find_cell(name: str) -> Cell:
@@ -270,7 +298,7 @@ def begin(prepared: Prepared, home: Home, cell: Cell, product: str | None = None
 def run_cell(run: Run, cell: Cell, phase: str) -> None:
     """All of a cell. Raises Broken."""
     sent = cell.make(run.world)
-    crash(run, cell.armed(phase), sent)
+    crash(run, armed(cell.place, phase), sent)
     left = dump_copy(run.home.paths)
     judge_crash(run.before, left, phase, cell.declared)
     judge_events(run.before, left, cell.place if phase == "after_commit" else None)
@@ -278,10 +306,10 @@ def run_cell(run: Run, cell: Cell, phase: str) -> None:
     judge_replay(run, sent, first, cell)
 
 
-def crash(run: Run, armed: str, *sent: Request) -> None:
+def crash(run: Run, abort: str, *sent: Request) -> None:
     """Starts the daemon armed, sends each command on a connection of its own, and sees the process die
     unanswered."""
-    daemon = run.start(abort=armed, hold=len(sent) if len(sent) > 1 else None)
+    daemon = run.start(abort=abort, hold=len(sent) if len(sent) > 1 else None)
     wires = [Wire(daemon.paths, one.socket) for one in sent]
     for wire, one in zip(wires, sent, strict=True):
         wire.send(one)
@@ -289,10 +317,10 @@ def crash(run: Run, armed: str, *sent: Request) -> None:
         with wire:
             said = wire.read_line()
         if said:
-            _broken(Promise.SILENT, said)
+            broken(Promise.SILENT, said)
     code = daemon.wait()
     if code != -signal.SIGABRT:
-        _broken(Promise.DIES, f"it ended with {code}: {daemon.log()}")
+        broken(Promise.DIES, f"it ended with {code}: {daemon.log()}")
 
 
 def judge_crash(before: Dump, left: Dump, phase: str, declared: tuple[Effect, ...]) -> None:
@@ -300,26 +328,25 @@ def judge_crash(before: Dump, left: Dump, phase: str, declared: tuple[Effect, ..
     changes = differences(before, left)
     if phase == "before_commit":
         if changes:
-            _broken(Promise.NOTHING_BEFORE, changes)
+            broken(Promise.NOTHING_BEFORE, changes)
     elif effects(changes) != counted(declared):
-        _broken(Promise.EXACT_ROWS, _compared(counted(declared), effects(changes)))
+        broken(Promise.EXACT_ROWS, _compared(counted(declared), effects(changes)))
     judge_dense(left)
 
 
 def judge_events(before: Dump, left: Dump, place: Place | None) -> None:
     """The types of the events that are new, in their order: those that the registry names, or none."""
-    rows = [change.row for change in differences(before, left) if change.table == "log"]
-    types = tuple(row["type"] for row in sorted(rows, key=lambda row: repr(row["position"])))
+    types = tuple(row["type"] for row in new_entries(before, left))
     expected = () if place is None else BY_SOCKET[place.socket, place.operation].events
     if types != expected:
-        _broken(Promise.EXACT_ROWS, f"events {types} instead of {expected}")
+        broken(Promise.EXACT_ROWS, f"events {types} instead of {expected}")
 
 
 def judge_dense(dump: Dump) -> None:
     """The log's positions, and each stream's and project's sequences."""
     faults = sequence_faults(dump)
     if faults:
-        _broken(Promise.DENSE, faults)
+        broken(Promise.DENSE, faults)
 
 
 def judge_retries(run: Run, sent: Request, left: Dump, phase: str, declared: tuple[Effect, ...]) -> Reply:
@@ -327,15 +354,15 @@ def judge_retries(run: Run, sent: Request, left: Dump, phase: str, declared: tup
     daemon = run.start()
     with daemon:
         if differences(left, dump_live(daemon.paths)):
-            _broken(Promise.RESTART_CHANGES_NOTHING, differences(left, dump_live(daemon.paths)))
+            broken(Promise.RESTART_CHANGES_NOTHING, differences(left, dump_live(daemon.paths)))
         first, second = ask(daemon.paths, sent), ask(daemon.paths, sent)
     if not first.ok:
-        _broken(Promise.ONE_EFFECT, first.value)
+        broken(Promise.ONE_EFFECT, first.value)
     if first.raw != second.raw:
-        _broken(Promise.SAME_BYTES, (first.raw, second.raw))
+        broken(Promise.SAME_BYTES, (first.raw, second.raw))
     judge_effect(run.before, dump_copy(run.home.paths), declared)
     if phase == "after_commit" and (changes := differences(without(left, OUTBOX), dump_copy(run.home.paths))):
-        _broken(Promise.ONE_EFFECT, changes)
+        broken(Promise.ONE_EFFECT, changes)
     return first
 
 
@@ -344,7 +371,7 @@ def judge_effect(before: Dump, after: Dump, declared: tuple[Effect, ...], times:
     expected = counted(tuple(effect for effect in declared if effect.table != OUTBOX) * times)
     found = effects(differences(before, after))
     if found != expected:
-        _broken(Promise.ONE_EFFECT, _compared(expected, found))
+        broken(Promise.ONE_EFFECT, _compared(expected, found))
     judge_dense(after)
 
 
@@ -356,11 +383,11 @@ def judge_replay(run: Run, sent: Request, first: Reply, cell: Cell) -> None:
         size = wal_bytes(daemon.paths)
         third = ask(daemon.paths, sent)
         if third.raw != first.raw:
-            _broken(Promise.SAME_BYTES, (first.raw, third.raw))
+            broken(Promise.SAME_BYTES, (first.raw, third.raw))
         if wal_bytes(daemon.paths) != size:
-            _broken(Promise.REPLAY_WRITES_NOTHING, f"the log grew from {size} to {wal_bytes(daemon.paths)}")
+            broken(Promise.REPLAY_WRITES_NOTHING, f"the log grew from {size} to {wal_bytes(daemon.paths)}")
         if changes := differences(stopped, dump_live(daemon.paths)):
-            _broken(Promise.REPLAY_WRITES_NOTHING, changes)
+            broken(Promise.REPLAY_WRITES_NOTHING, changes)
         judge_other_intent(daemon.paths, stopped, other_intent(run.world, sent, cell))
         judge_diagnosis(daemon.paths)
 
@@ -377,10 +404,10 @@ def judge_other_intent(paths: Paths, before: Dump, other: Request) -> None:
     """A key is spent on one intent."""
     reply = ask(paths, other)
     if reply.kind != "idempotency-mismatch":
-        _broken(Promise.OTHER_INTENT_REFUSED, reply.value)
+        broken(Promise.OTHER_INTENT_REFUSED, reply.value)
     changes = differences(before, dump_live(paths))
     if effects(changes) != counted(REFUSED):
-        _broken(Promise.OTHER_INTENT_REFUSED, changes)
+        broken(Promise.OTHER_INTENT_REFUSED, changes)
 
 
 def judge_diagnosis(paths: Paths) -> None:
@@ -388,21 +415,23 @@ def judge_diagnosis(paths: Paths) -> None:
     said = ask(paths, request(CLIENT, "diagnose", {})).result
     bad = [c for c in said["checks"] if c["status"] != "pass" and c["check"] != "container_layer"]
     if bad:
-        _broken(Promise.WHOLE, bad)
+        broken(Promise.WHOLE, bad)
 
 
-def run_refused(run: Run, phase: str) -> None:
-    """A command that is always refused: it stops no armed daemon, and one row says that it came."""
-    sent = refused_cancel(run.world)
-    armed = f"{phase}:invocation_cancel@worker"
-    with run.start(abort=armed) as daemon:
+def run_refused(run: Run, refusal: Refusal, phase: str) -> None:
+    """A refused command stops no daemon that is armed for it, and one row says that it came."""
+    sent = refusal.make(run.world)
+    with run.start(abort=armed(refusal.place, phase)) as daemon:
         reply = ask(daemon.paths, sent)
-        if reply.kind != "not-found":
-            _broken(Promise.REFUSED_LEAVES_ONE_ROW, reply.value)
-        changes = differences(run.before, dump_live(daemon.paths))
+        if reply.kind != refusal.kind:
+            broken(Promise.REFUSED_LEAVES_ONE_ROW, reply.value)
+        after = dump_live(daemon.paths)
+        changes = differences(run.before, after)
         if effects(changes) != counted(REFUSED):
-            _broken(Promise.REFUSED_LEAVES_ONE_ROW, changes)
-        judge_dense(dump_live(daemon.paths))
+            broken(Promise.REFUSED_LEAVES_ONE_ROW, changes)
+        if [row["outcome"] for row in new_entries(run.before, after)] != [refusal.kind]:
+            broken(Promise.REFUSED_LEAVES_ONE_ROW, changes)
+        judge_dense(after)
         judge_diagnosis(daemon.paths)
 
 

@@ -35,10 +35,13 @@ def _update(table: str, *columns: str) -> Effect:
     return Effect(table, "update", 1, frozenset(columns))
 
 
-_COMMAND: Final = (_insert("log"), _insert("idempotency"), _insert("ids"), _insert("outbox"))
+def _command(further_objects: int = 0) -> tuple[Effect, ...]:
+    """An object that it makes shares its id with the event; each further one has an id of its own."""
+    return (_insert("log"), _insert("idempotency"), _insert("ids", 1 + further_objects), _insert("outbox"))
+
+
+_COMMAND: Final = _command()
 _CONTENT: Final = (_insert("bodies"), _insert("object_keys"))
-_TWO_IDS: Final = (_insert("log"), _insert("idempotency"), _insert("ids", 2), _insert("outbox"))
-"""Of a command that makes two objects, one of which shares its digits with the event."""
 _APPENDED: Final = _update("spaces", "revision", "next_space_sequence", "branch_sequence", "branch_head")
 _RELATED: Final = _update("spaces", "revision", "branch_sequence", "branch_head")
 _STEP: Final = _insert("invocation_steps")
@@ -52,7 +55,8 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
         "": (*_COMMAND, *_CONTENT, _insert("projects")),
     },
     Place("space_create", CLIENT): {
-        "": (*_TWO_IDS, *_CONTENT, _insert("spaces"), _insert("participants")),
+        # its branch, and its first participant
+        "": (*_command(2), *_CONTENT, _insert("spaces"), _insert("participants")),
     },
     Place("contribution_append", CLIENT): {
         "": (*_COMMAND, *_CONTENT, _insert("contributions"), _APPENDED),
@@ -64,7 +68,7 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
         "": (*_COMMAND, _insert("frontiers")),
     },
     Place("context_assembly_create", CLIENT): {
-        "": (*_TWO_IDS, _insert("frontiers"), _insert("assemblies")),
+        "": (*_command(1), _insert("frontiers"), _insert("assemblies")),
     },
     Place("invocation_create", CLIENT): {
         "": (*_COMMAND, _insert("invocations")),
@@ -80,7 +84,7 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
     },
     Place("invocation_claim", WORKER): {
         "first in its space": (
-            *_COMMAND,
+            *_command(1),
             _insert("attempts"),
             _insert("participants"),
             _update("invocations", "state", "revision"),
@@ -107,7 +111,7 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
         "": (*_COMMAND, _insert("relations"), _RELATED, _STEP),
     },
     Place("context_assembly_create", WORKER): {
-        "": (*_TWO_IDS, _insert("frontiers"), _insert("assemblies"), _STEP),
+        "": (*_command(1), _insert("frontiers"), _insert("assemblies"), _STEP),
     },
     Place("tallystick_invocation_fail", WORKER): {
         "to be tried again": (

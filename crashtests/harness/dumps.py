@@ -111,6 +111,12 @@ def differences(before: Dump, after: Dump) -> list[Change]:
     return changes
 
 
+def new_entries(before: Dump, after: Dump) -> list[Row]:
+    """The rows of the log that the second dump has and the first has not, in their order."""
+    positions = after["log"].keys() - before["log"].keys()
+    return [after["log"][key] for key in sorted(positions, key=lambda key: _int(key[0]))]
+
+
 def effects(changes: list[Change]) -> Counter[tuple[str, Action, frozenset[str]]]:
     """How many rows of each table were touched in each way."""
     return Counter((change.table, change.action, change.columns) for change in changes)

@@ -11,10 +11,10 @@ from ._model import (
     COMMAND_ROWS,
     COMPARING_WRITES,
     FENCED,
+    ONE_ID,
     READS,
     SHARED_SPACE,
     STEP_ROW,
-    TWO_OBJECT_ROWS,
     Kind,
     Mode,
     Operation,
@@ -36,7 +36,12 @@ _ASSEMBLE: Final = Operation(
     result=records.Assembly,
     problems=(*COMPARING_WRITES, ProblemKind.FORBIDDEN, ProblemKind.FORBIDDEN_SURFACE),
     events=("dev.kovee.space.context-assembly-created.v1",),
-    rows=(*TWO_OBJECT_ROWS, RowEffect("frontiers", "insert"), RowEffect("assemblies", "insert")),
+    rows=(
+        *COMMAND_ROWS,
+        RowEffect("ids", "insert", 2),
+        RowEffect("frontiers", "insert"),
+        RowEffect("assemblies", "insert"),
+    ),
     summary="Fix what an audience is given to read, with a frontier of its own.",
 )
 
@@ -54,7 +59,7 @@ CONTEXT: Final = (
         result=records.Frontier,
         problems=COMPARING_WRITES,
         events=("dev.kovee.space.frontier-pinned.v1",),
-        rows=(*COMMAND_ROWS, RowEffect("frontiers", "insert")),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("frontiers", "insert")),
         summary="Pin a branch as it stands.",
     ),
     Operation(

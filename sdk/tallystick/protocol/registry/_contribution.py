@@ -13,6 +13,7 @@ from ._model import (
     CONTENT_ROWS,
     FENCED,
     LISTS,
+    ONE_ID,
     READS,
     SHARED_SPACE,
     STEP_ROW,
@@ -40,6 +41,7 @@ _APPEND: Final = Operation(
     events=("dev.kovee.space.contribution-appended.v1",),
     rows=(
         *COMMAND_ROWS,
+        ONE_ID,
         *CONTENT_ROWS,
         RowEffect("contributions", "insert"),
         RowEffect(
@@ -64,6 +66,7 @@ _RELATE: Final = Operation(
     events=("dev.kovee.space.relation-asserted.v1",),
     rows=(
         *COMMAND_ROWS,
+        ONE_ID,
         RowEffect("relations", "insert"),
         RowEffect("spaces", "update", 1, ("revision", "branch_sequence", "branch_head")),
     ),

@@ -13,6 +13,7 @@ from ._model import (
     DEVELOPER_ASSISTANT,
     FENCED,
     LISTS,
+    ONE_ID,
     READS,
     TALLYSTICK_WORKER,
     WRITES,
@@ -43,6 +44,7 @@ _CANCEL: Final = Operation(
     events=("dev.kovee.invocation.canceled.v1",),
     rows=(
         *COMMAND_ROWS,
+        ONE_ID,
         RowEffect("bodies", "insert", None),
         RowEffect("object_keys", "insert", None),
         RowEffect("attempts", "update", None, _ATTEMPT_ENDED),
@@ -65,7 +67,7 @@ INVOCATION: Final = (
         result=records.Invocation,
         problems=(*COMPARING_WRITES, ProblemKind.DEADLINE_EXCEEDED),
         events=("dev.kovee.invocation.created.v1",),
-        rows=(*COMMAND_ROWS, RowEffect("invocations", "insert")),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("invocations", "insert")),
         summary="Ask an assistant's deployment, about an assembly or none.",
     ),
     Operation(
@@ -121,6 +123,7 @@ INVOCATION: Final = (
         events=("dev.kovee.invocation.claimed.v1",),
         rows=(
             *COMMAND_ROWS,
+            RowEffect("ids", "insert", None),  # of the participant too, where it is new in the space
             RowEffect("attempts", "insert"),
             RowEffect("attempts", "update", None, _ATTEMPT_ENDED),
             RowEffect("participants", "insert", None),
@@ -144,6 +147,7 @@ INVOCATION: Final = (
         events=("dev.kovee.invocation.succeeded.v1",),
         rows=(
             *COMMAND_ROWS,
+            ONE_ID,
             RowEffect("attempts", "update", 1, _ATTEMPT_ENDED),
             RowEffect("invocations", "update", 1, _ENDED),
         ),
@@ -192,6 +196,7 @@ INVOCATION: Final = (
         events=("dev.tallystick.invocation.failed.v1",),
         rows=(
             *COMMAND_ROWS,
+            ONE_ID,
             RowEffect("attempts", "update", 1, _ATTEMPT_ENDED),
             RowEffect("invocations", "update", 1, (*_ENDED, "failed_attempts")),
         ),

@@ -142,17 +142,11 @@ FENCED: Final = (ProblemKind.STALE_LEASE, ProblemKind.DEADLINE_EXCEEDED)
 COMMAND_ROWS: Final = (
     RowEffect("log", "insert"),
     RowEffect("idempotency", "insert"),
-    RowEffect("ids", "insert"),
     RowEffect("outbox", "insert"),
 )
-"""A command with one event: its row, its key, the event's id, and the event's place in the outbox."""
-TWO_OBJECT_ROWS: Final = (
-    RowEffect("log", "insert"),
-    RowEffect("idempotency", "insert"),
-    RowEffect("ids", "insert", 2),
-    RowEffect("outbox", "insert"),
-)
-"""The same of a command that makes a second object, which has no event and so an id of its own."""
+"""A command with one event: its row, its key, and the event's place in the outbox."""
+ONE_ID: Final = RowEffect("ids", "insert")
+"""The event's id, which an object that it makes shares; each further object has an id of its own."""
 CONTENT_ROWS: Final = (RowEffect("bodies", "insert"), RowEffect("object_keys", "insert"))
 """One piece of content, and its keys."""
 STEP_ROW: Final = RowEffect("invocation_steps", "insert")

@@ -9,6 +9,7 @@ from ._model import (
     COMPARING_WRITES,
     CONTENT_ROWS,
     LISTS,
+    ONE_ID,
     READS,
     SHARED_SPACE,
     Kind,
@@ -48,7 +49,7 @@ REALM: Final = (
         content=("name",),
         problems=COMPARING_WRITES,
         events=("dev.kovee.project.created.v1",),
-        rows=(*COMMAND_ROWS, *CONTENT_ROWS, RowEffect("projects", "insert")),
+        rows=(*COMMAND_ROWS, ONE_ID, *CONTENT_ROWS, RowEffect("projects", "insert")),
         summary="Begin a project.",
     ),
     Operation(

@@ -5,12 +5,12 @@ from typing import Final
 from tallystick.protocol import arguments, records
 
 from ._model import (
+    COMMAND_ROWS,
     COMPARING_WRITES,
     CONTENT_ROWS,
     LISTS,
     READS,
     SHARED_SPACE,
-    TWO_OBJECT_ROWS,
     Kind,
     Mode,
     Operation,
@@ -35,7 +35,8 @@ SPACE: Final = (
         problems=COMPARING_WRITES,
         events=("dev.kovee.space.created.v1",),
         rows=(
-            *TWO_OBJECT_ROWS,
+            *COMMAND_ROWS,
+            RowEffect("ids", "insert", 3),  # space, branch, first participant
             *CONTENT_ROWS,
             RowEffect("spaces", "insert"),
             RowEffect("participants", "insert"),

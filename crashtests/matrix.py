@@ -1,0 +1,110 @@
+"""``make crash``: runs the crash tests, and prints the matrix: operation by phase, cells, and mutants.
+
+Exit code 0 when every cell and every other test here passed and every mutant was caught.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+HERE: Final = Path(__file__).resolve().parent
+PHASES: Final = ("before_commit", "after_commit")
+PASSED: Final = "passed"
+
+
+class Case(NamedTuple):
+    """A test as it ended, with what it recorded of itself."""
+
+    name: str
+    outcome: str
+    properties: dict[str, list[str]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs everything; ``arguments`` go to pytest."""
+    with tempfile.TemporaryDirectory() as directory:
+        report = Path(directory) / "report.xml"
+        workers = os.environ.get("PYTEST_WORKERS", "auto")
+        command = [sys.executable, "-m", "pytest", str(HERE), "-n", workers, f"--junitxml={report}", "-q"]
+        code = subprocess.run([*command, *arguments], check=False, cwd=HERE.parent).returncode
+        if not report.exists():
+            return code or 1
+        cases = list(read(report))
+    print_matrix(cases)
+    print_notes(cases)
+    failed = print_mutants(cases)
+    print_counts(cases)
+    return code or int(failed)
+
+
+def read(report: Path) -> Iterator[Case]:
+    """The tests of a run."""
+    for element in ElementTree.parse(report).iter("testcase"):
+        outcome = next(
+            (tag for tag in ("failure", "error", "skipped") if element.find(tag) is not None), PASSED
+        )
+        properties: dict[str, list[str]] = {}
+        for found in element.iter("property"):
+            properties.setdefault(found.attrib["name"], []).append(found.attrib["value"])
+        yield Case(f"{element.attrib['classname']}::{element.attrib['name']}", outcome, properties)
+
+
+def cells(cases: Sequence[Case]) -> dict[str, dict[str, str]]:
+    """Outcomes by phase, by operation and situation."""
+    rows: dict[str, dict[str, str]] = {}
+    for case in cases:
+        for cell in case.properties.get("cell", []):
+            row, _, column = cell.partition("|")
+            rows.setdefault(row, {})[column] = case.outcome
+    return rows
+
+
+def print_matrix(cases: Sequence[Case]) -> None:
+    """One line an operation and situation; the steps of the first start are lines of their own."""
+    rows = cells(cases)
+    steps = rows.pop("first start", {})
+    width = max((len(row) for row in rows), default=0)
+    print(f"\n{'operation':{width}}  " + "  ".join(f"{phase:13}" for phase in PHASES))
+    for row in sorted(rows, key=lambda name: ("refused" in name, name)):
+        print(f"{row:{width}}  " + "  ".join(f"{rows[row].get(phase, 'missing'):13}" for phase in PHASES))
+    print(f"\n{'first start, killed after':{width}}")
+    for step in sorted(steps):
+        print(f"{step:{width}}  {steps[step]}")
+    outcomes = [outcome for row in (*rows.values(), steps) for outcome in row.values()]
+    failed = len(outcomes) - outcomes.count(PASSED)
+    print(f"\n{len(outcomes)} cells, {failed or 'none'} failed")
+
+
+def print_notes(cases: Sequence[Case]) -> None:
+    """Figures that tests recorded."""
+    for case in cases:
+        for note in case.properties.get("figure", []):
+            print(note)
+
+
+def print_mutants(cases: Sequence[Case]) -> bool:
+    """Each mutant, caught or not; True where one was not, or there is none."""
+    mutants = {name: case.outcome for case in cases for name in case.properties.get("mutant", [])}
+    print()
+    for name, outcome in sorted(mutants.items()):
+        print(f"mutant {name}: {'caught' if outcome == PASSED else 'NOT CAUGHT'}")
+    return not mutants or any(outcome != PASSED for outcome in mutants.values())
+
+
+def print_counts(cases: Sequence[Case]) -> None:
+    """All tests of the run."""
+    counts = dict.fromkeys((PASSED, "failure", "error", "skipped"), 0)
+    for case in cases:
+        counts[case.outcome] += 1
+    print("\n" + ", ".join(f"{number} {outcome}" for outcome, number in counts.items() if number))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
