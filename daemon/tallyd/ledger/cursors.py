@@ -28,6 +28,7 @@ from typing import Final
 
 import msgspec
 
+from tallyd.store.bodies import mac
 from tallystick.protocol.problems import invalid
 
 _TOKEN: Final = re.compile(r"kc1\.([0-9a-f]{2,3800})\.([0-9a-f]{64})\Z")
@@ -86,7 +87,7 @@ class Cursors:
 
     def _mint(self, cursor: Cursor) -> str:
         said = _encoder.encode(cursor)
-        return f"kc1.{said.hex()}.{hmac.digest(self._key, said, hashlib.sha256).hex()}"
+        return f"kc1.{said.hex()}.{mac(self._key, said).hex()}"
 
     def read(self, token: str, source: str, at: str) -> Cursor:
         """What the token says. Raises Refusal ``invalid`` (``at`` is the JSON path of the argument) or
@@ -94,7 +95,7 @@ class Cursors:
         """
         match = _TOKEN.match(token)
         said = bytes.fromhex(match[1]) if match and len(match[1]) % 2 == 0 else b""
-        seal = hmac.digest(self._key, said, hashlib.sha256).hex()
+        seal = mac(self._key, said).hex()
         if match is None or not hmac.compare_digest(seal, match[2]):
             raise _unusable(at)
         try:

@@ -18,7 +18,6 @@ the database.
 from __future__ import annotations
 
 import hashlib
-import hmac
 from collections.abc import Sequence
 from typing import Final
 
@@ -26,6 +25,7 @@ import apsw
 import msgspec
 
 from tallyd.ledger import skeleton
+from tallyd.store.bodies import mac
 
 FIRST_PREVIOUS: Final = bytes(32)
 SALT_BYTES: Final = 16
@@ -193,7 +193,7 @@ def content_commitment(digest_key: bytes, contents: Sequence[bytes]) -> bytes:
     with it.
     """
     said = hashlib.sha256(framed(*contents)).digest()
-    return hmac.digest(digest_key, b"tallystick content v1" + said, hashlib.sha256)
+    return mac(digest_key, b"tallystick content v1" + said)
 
 
 def read(db: apsw.Connection, position: int) -> LogRow | None:

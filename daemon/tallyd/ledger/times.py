@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -11,7 +12,13 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 def rfc3339(unix_ms: int) -> str:
     """1 700 000 000 123 → ``2023-11-14T22:13:20Z``."""
-    return (_EPOCH + timedelta(seconds=unix_ms // 1000)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _rfc3339(unix_ms // 1000)
+
+
+@lru_cache(maxsize=1024)
+def _rfc3339(unix_seconds: int) -> str:
+    """Remembered: what is written in one second, and what is read together, has few different times."""
+    return (_EPOCH + timedelta(seconds=unix_seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def unix_ms(timestamp: str) -> int:

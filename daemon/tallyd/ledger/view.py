@@ -6,8 +6,6 @@ is durable. It holds no transaction itself and keeps nothing between two uses bu
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
@@ -16,7 +14,7 @@ import msgspec
 
 from tallyd.ledger import ids, log, skeleton
 from tallyd.ledger.cursors import Cursors
-from tallyd.store.bodies import BodyStore
+from tallyd.store.bodies import BodyStore, mac
 from tallyd.store.identity import Identity
 
 Value = int | str | bytes | float | None
@@ -195,10 +193,7 @@ class View:
     def attempt_id(self, invocation: int, ordinal: int, epoch: int) -> str:
         """The secret id of an attempt: derived for who may have it, and stored nowhere."""
         said = log.framed(self.resource_at(invocation).encode(), b"%d" % ordinal, b"%d" % epoch)
-        return (
-            "att-"
-            + hmac.digest(self.keys.attempts, b"tallystick attempt v1" + said, hashlib.sha256).hex()[:32]
-        )
+        return "att-" + mac(self.keys.attempts, b"tallystick attempt v1" + said).hex()[:32]
 
     def project_cursor(self, project: int, sequence: int) -> str:
         """The cursor just after an event of a project, in this epoch."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -16,6 +15,7 @@ from tallyd.ledger import ids, log, pages, skeleton
 from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations import objects
 from tallyd.operations.results import Served, branch_of, check_open, check_revision, given, optional, space_in
+from tallyd.store.bodies import mac
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import branch_next
@@ -289,7 +289,7 @@ def _content_digest(
             "epistemic_posture": posture,
         }
     )
-    return hmac.digest(key, tagged, hashlib.sha256)
+    return mac(key, tagged)
 
 
 # --- reads --------------------------------------------------------------------------------------------------
