@@ -44,6 +44,7 @@ def test_other_file_systems_are_taken(tmp_path: Path, kind: str) -> None:
 def test_the_longest_mount_point_above_it_counts(tmp_path: Path) -> None:
     """Not a shorter one, not one beside it whose name begins alike, not one below it."""
     (tmp_path / "share").mkdir()
+    (tmp_path / "shared").mkdir()
     table = (
         mount(str(tmp_path / "share"), "xfs")
         + ROOT
