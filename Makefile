@@ -18,9 +18,9 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 
 SOURCES := sdk/tallystick daemon/tallyd client/tally_cli
-# Each on its own: a conftest.py of one is no module of the other.
-SUITES := $(foreach dir,sdk/tests daemon/tests client/tests crashtests benchmarks docs/demo,\
-	$(if $(wildcard $(dir)/*.py),$(dir)))
+# Each directory of tests on its own: a conftest.py of one is no module of another.
+SUITES := $(sort $(dir $(foreach root,sdk/tests daemon/tests client/tests crashtests benchmarks docs/demo,\
+	$(wildcard $(root)/*.py $(root)/*/*.py))))
 
 .PHONY: demo test check crash conformance bench clean environment
 .DEFAULT_GOAL := test
@@ -43,9 +43,11 @@ test: check
 	$(RUN) -m pytest -n $(PYTEST_WORKERS)
 
 check: $(STAMP)
-	$(RUN) -m ruff check .
+	$(RUN) -m ruff check --output-format concise .
 	$(RUN) -m mypy $(SOURCES)
-	@set -e; for suite in $(SUITES); do echo "$(RUN) -m mypy $$suite"; $(RUN) -m mypy $$suite; done
+	@for suite in $(SUITES); do \
+	  echo "$(RUN) -m mypy $$suite*.py"; $(RUN) -m mypy $$suite*.py || failed=1; \
+	done; test -z "$$failed"
 
 crash: $(STAMP)
 	$(RUN) crashtests/matrix.py
