@@ -81,7 +81,9 @@ class Acceptor:
         self._listeners: dict[int, Listener] = {}
         self._reserve = Reserve()
         self._failing: int | None = None
-        """The errno with which accept fails, until it works again."""
+        """The errno with which accept failed last, until nobody waits any more. A success does not clear
+        it: the last free descriptor may just have been taken, and the kernel asks for one before it looks
+        whether anybody waits."""
         self._refused_since = -math.inf
         self._refused = 0
         self._stranger = Seldom("%s: a process of uid %d (pid %d) was turned away; only uid %d is let in")
@@ -151,13 +153,13 @@ class Acceptor:
             try:
                 connected, _ = listener.socket.accept()
             except BlockingIOError:
+                self._failing = None
                 return
             except (InterruptedError, ConnectionAbortedError):
                 continue
             except OSError as error:
                 self._accept_failed(listener, error)
                 return
-            self._failing = None
             self._judge(connected, listener)
 
     def _judge(self, connected: socket.socket, listener: Listener) -> None:
@@ -218,3 +220,4 @@ class Acceptor:
         self._reserve.take()
         if self._listeners.get(listener.fileno()) is listener:
             self._poller.change(listener.fileno(), READ)
+            self.accept(listener.fileno())  # also where nobody waits: it tells whether the lack is over

@@ -50,12 +50,12 @@ class LineReader:
 
     def feed(self, data: bytes) -> list[Framed]:
         """Take what a read brought (any length); return the lines that it completed."""
-        if self._partial is None and not self._dropped and data.find(b"\n") == len(data) - 1 and data:
-            if len(data) - 1 <= self._line_bytes_max:
-                return [data[:-1]]
-            return [OVERSIZE]
         if self.too_long:
             return []
+        size = len(data) - 1
+        whole = self._partial is None and not self._dropped and data.find(b"\n") == size >= 0
+        if whole and size <= self._line_bytes_max:  # by far the most frequent: one segment, one line
+            return [data[:-1]]
         pieces = data.split(b"\n")
         rest = pieces.pop()
         lines: list[Framed] = []
@@ -77,30 +77,25 @@ class LineReader:
 
     def _end_line(self, piece: bytes, lines: list[Framed]) -> None:
         """A newline follows ``piece``."""
-        if self._dropped:
-            self.too_long = self._dropped + len(piece) > self._discard_bytes_max
-            self._dropped = 0
-            return
-        partial = self._partial
-        if partial is None:
-            lines.append(piece if len(piece) <= self._line_bytes_max else OVERSIZE)
-        elif len(partial) + len(piece) <= self._line_bytes_max:
-            partial += piece
-            lines.append(bytes(partial))
-        else:
-            lines.append(OVERSIZE)
+        self._go_on(piece, lines)
+        if self._partial is not None:
+            lines.append(bytes(self._partial))
+        elif not self._dropped:
+            lines.append(b"")
         self._partial = None
+        self._dropped = 0
 
     def _go_on(self, piece: bytes, lines: list[Framed]) -> None:
-        """No newline follows ``piece`` (not empty) yet."""
+        """``piece`` is part of the line."""
+        partial = self._partial
         if self._dropped:
             self._dropped += len(piece)
-        elif self._partial is not None and len(self._partial) + len(piece) <= self._line_bytes_max:
-            self._partial += piece
-        elif self._partial is None and len(piece) <= self._line_bytes_max:
-            self._partial = bytearray(piece)
-        else:
-            self._dropped = len(piece) + (len(self._partial) if self._partial is not None else 0)
+        elif (0 if partial is None else len(partial)) + len(piece) > self._line_bytes_max:
+            self._dropped = len(piece) + (0 if partial is None else len(partial))
             self._partial = None
             lines.append(OVERSIZE)
+        elif partial is not None:
+            partial += piece
+        elif piece:
+            self._partial = bytearray(piece)
         self.too_long = self._dropped > self._discard_bytes_max

@@ -99,7 +99,9 @@ class Dispatcher(Protocol[P]):
         exchange any more."""
 
     def wants_drain(self) -> bool:
-        """True while commands are queued and the clerk is free, so that ``cut`` would hand something over."""
+        """True while commands are queued and the clerk is free, so that ``cut`` would hand something over.
+        It is asked in each turn of the loop: whoever makes it true outside of one (the clerk's thread,
+        another task) calls a waker."""
 
     def cut(self) -> None:
         """Hand what is queued to the clerk. Called only while ``wants_drain()``; may reply inside the

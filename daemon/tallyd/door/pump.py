@@ -24,6 +24,7 @@ Does not: read JSON, decide authority, or keep time: ``trio.current_time()`` is 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import socket
@@ -93,7 +94,9 @@ class Door(Generic[P]):
         self._links: dict[int, _Link[P]] = {}
         self._touched: list[_Link[P]] = []
         self._buffer = memoryview(bytearray(limits.RECEIVE_BYTES_MAX))
-        self._parked: trio.CancelScope | None = None
+        self._scope = trio.CancelScope()
+        self._parked = False
+        """The loop waits in ``_scope``: whoever has something to do for it ends that."""
         self._turn_over: trio.Event | None = None
         self._turns = 0
 
@@ -130,8 +133,8 @@ class Door(Generic[P]):
     def call_at(self, deadline: float, callback: Callable[[], None]) -> Timer:
         """Call back once at ``deadline`` (seconds of ``trio.current_time()``), in the loop; ``.cancel()``
         is cheap."""
-        if self._parked is not None and deadline < self._parked.deadline:
-            self._parked.deadline = deadline
+        if deadline < self._scope.deadline:
+            self._scope.deadline = deadline
         return self._timers.call_at(deadline, callback)
 
     def waker(self, callback: Callable[[], None]) -> Callable[[], None]:
@@ -174,6 +177,11 @@ class Door(Generic[P]):
         return self._load.waits
 
     @property
+    def timer_entries(self) -> int:
+        """Timers held, with those cancelled and not yet thrown away."""
+        return self._timers.entries
+
+    @property
     def turns(self) -> int:
         """How often the loop went round: an idle door stands still."""
         return self._turns
@@ -185,18 +193,31 @@ class Door(Generic[P]):
         again = False
         try:
             while True:
-                if again:
-                    await trio.lowlevel.checkpoint()
-                else:
-                    with trio.CancelScope(deadline=self._timers.next_deadline()) as self._parked:
-                        await trio.lowlevel.wait_readable(self._poller.fileno())
-                    self._parked = None
+                # One scope lasts until a timer or a reply from outside ends it: making one each turn costs
+                # as much as a request.
+                with trio.CancelScope(deadline=self._timers.next_deadline()) as self._scope:
+                    while True:
+                        await self._park(again)
+                        again = self._turn()
+                        deadline = self._timers.next_deadline()
+                        if deadline != self._scope.deadline:
+                            self._scope.deadline = deadline
                 again = self._turn()
         finally:
             self._close()
 
+    async def _park(self, again: bool) -> None:
+        """Wait until something comes; or only let other tasks run, when there is more to do."""
+        if again:
+            await trio.lowlevel.checkpoint()
+            return
+        self._parked = True
+        try:
+            await trio.lowlevel.wait_readable(self._poller.fileno())
+        finally:
+            self._parked = False
+
     def _close(self) -> None:
-        self._parked = None
         self._acceptor.close()
         self.close_all()
         self._wakers.close()
@@ -205,30 +226,30 @@ class Door(Generic[P]):
     def _turn(self) -> bool:
         """Once round. True when there is more to do at once."""
         self._turns += 1
+        now = trio.current_time()
         dispatcher = self._dispatcher
-        brought = self._pass()
-        self._run_timers()
-        self._settle_touched()
+        brought = self._pass(now)
+        self._run_timers(now)
+        self._settle_touched(now)
         passes = 0
         while dispatcher.wants_drain():
             if not brought or passes == self._caps.drain_passes_max:
                 dispatcher.cut()
-                self._settle_touched()
+                self._settle_touched(now)
                 break
             passes += 1
-            brought = self._pass()
-            self._settle_touched()
+            brought = self._pass(now)
+            self._settle_touched(now)
         if self._turn_over is not None:
             self._turn_over.set()
             self._turn_over = None
         return bool(self._touched) or dispatcher.wants_drain()
 
-    def _pass(self) -> bool:
+    def _pass(self, now: float) -> bool:
         """Take what is ready now. True when something was."""
         events = self._poller.ready()
         if not events:
             return False
-        now = trio.current_time()
         links = self._links
         callers: list[int] = []
         for descriptor, bits in events:
@@ -243,8 +264,7 @@ class Door(Generic[P]):
             self._acceptor.accept(descriptor)
         return True
 
-    def _run_timers(self) -> None:
-        now = trio.current_time()
+    def _run_timers(self, now: float) -> None:
         while (callback := self._timers.pop_due(now)) is not None:
             try:
                 callback()
@@ -254,14 +274,13 @@ class Door(Generic[P]):
     def _touch(self, link: _Link[P]) -> None:
         """A connection was given a reply: settle it in this turn, or begin one."""
         self._touched.append(link)
-        if self._parked is not None:
-            self._parked.cancel()
+        if self._parked:
+            self._scope.cancel()
 
-    def _settle_touched(self) -> None:
+    def _settle_touched(self, now: float) -> None:
         """Settle what was touched since the last time; what has more to do stays for the next turn."""
         if not self._touched:
             return
-        now = trio.current_time()
         touched, self._touched = self._touched, []
         for link in touched:
             link.connection.touched = False
@@ -398,7 +417,8 @@ class Door(Generic[P]):
         if descriptor < 0:
             return
         del self._links[descriptor]
-        self._poller.remove(descriptor)
+        with contextlib.suppress(OSError):
+            self._poller.remove(descriptor)
         link.socket.close()
         if link.timer is not None:
             link.timer.cancel()

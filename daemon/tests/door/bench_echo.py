@@ -4,7 +4,8 @@ Run it, on an otherwise quiet machine with two cores::
 
     python daemon/tests/door/bench_echo.py --clients 64 --bytes 400 --seconds 5
 
-It prints one JSON line: requests a second, and microseconds of the daemon's CPU for each. No test gates on it.
+It prints one JSON line: requests a second, and microseconds of the daemon's CPU for each. No test gates on
+it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Now(msgspec.Struct, frozen=True):
 class Echo:
     """The smallest dispatcher."""
 
-    def parse(self, line: bytes, channel: Channel) -> Now:
+    def parse(self, line: bytes, channel: Channel) -> Now:  # noqa: ARG002
         """See Dispatcher."""
         return Now(line)
 
@@ -62,15 +63,15 @@ class Echo:
 
     def oversize(self, channel: Channel) -> bytes:
         """See Dispatcher."""
-        return b"oversize"
+        return channel.actor.encode()
 
     def refuse_capacity(self, retry_after_seconds: int) -> bytes:
         """See Dispatcher."""
-        return b"refused"
+        return b"%d" % retry_after_seconds
 
     def failed(self, exchange: Exchange) -> bytes:
         """See Dispatcher."""
-        return b"failed"
+        return exchange.channel.actor.encode()
 
 
 def serve(path: str, core: int, report: Connection) -> None:
@@ -80,7 +81,9 @@ def serve(path: str, core: int, report: Connection) -> None:
     async def main() -> None:
         door = Door(Echo())
         door.listen(
-            Channel(socket=Socket.CLIENT, actor="me", strength="peer-uid", path=path, allowed_uid=os.geteuid())
+            Channel(
+                socket=Socket.CLIENT, actor="me", strength="peer-uid", path=path, allowed_uid=os.geteuid()
+            )
         )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(door.run)
