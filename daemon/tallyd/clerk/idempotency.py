@@ -39,13 +39,14 @@ class Intent(msgspec.Struct, frozen=True):
     key_hash: bytes
     lookup: bytes
     request_digest: bytes
-    whole: bytes | None
-    """Canonical bytes of the whole projection where the operation takes content, else None."""
+    content: bytes | None
+    """Canonical bytes of the content arguments where the operation takes any, else None."""
 
     def request_mac(self, request_key: bytes | None) -> bytes | None:
-        if self.whole is None or request_key is None:
+        """Covers the whole request: its content, and by the request digest all else."""
+        if self.content is None or request_key is None:
             return None
-        return mac(request_key, b"tallystick request v1" + self.whole)
+        return mac(request_key, b"tallystick request v1" + self.request_digest + self.content)
 
 
 def intent(request: Request, meta: Meta, scope: str) -> Intent:
@@ -53,17 +54,16 @@ def intent(request: Request, meta: Meta, scope: str) -> Intent:
     worker = request.operation.socket is Socket.WORKER
     surface = "worker" if worker else "external_client"
     leave_out = _WHO_SPEAKS if worker else ()
-    content = request.operation.content
-    projection = digests.request_projection(request.raw, surface=surface, leave_out=leave_out, blank=content)
-    whole = None
-    if content:
-        whole = canonical(digests.request_projection(request.raw, surface=surface, leave_out=leave_out))
+    names = request.operation.content
+    projection = digests.request_projection(request.raw, surface=surface, leave_out=leave_out, blank=names)
+    args = request.raw["args"]
+    content = canonical({name: args[name] for name in names if name in args}) if names else None
     key = meta.idempotency_key
     key_hash = hashlib.sha256(
         b"tallystick key v1" + log.framed(scope.encode(), request.operation.name.encode(), key.encode())
     ).digest()
     lookup = key.encode()[:_PART_BYTES].ljust(_PART_BYTES, b"\0") + key_hash[:_PART_BYTES]
-    return Intent(key, key_hash, lookup, bytes.fromhex(digests.request_digest(projection)), whole)
+    return Intent(key, key_hash, lookup, bytes.fromhex(digests.request_digest(projection)), content)
 
 
 def find(view: View, wanted: Intent) -> LogRow | None:

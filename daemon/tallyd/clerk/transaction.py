@@ -7,7 +7,6 @@ for the log row's commitments; the log row itself is written by the clerk when t
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from typing import Final
 
@@ -212,6 +211,7 @@ class Transaction(View):
 
     def _wrote(self, table: str, key: dict[str, Value] | None, columns: dict[str, Value]) -> None:
         said: list[Value] = [table]
-        for name, value in (*(key or {}).items(), *columns.items()):
-            said += (name, base64.b64encode(value).decode() if isinstance(value, bytes) else value)
+        for members in (key or {}, columns):
+            for member in members.items():
+                said += member
         self.state_rows.append(skeleton.encode(said))

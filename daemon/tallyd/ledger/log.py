@@ -156,7 +156,7 @@ def leaf_hash(entry_bytes: bytes) -> bytes:
 
 def framed(*parts: bytes) -> bytes:
     """Each part behind its length in eight bytes, big-endian, so that no two lists of parts read alike."""
-    return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return b"".join([len(part).to_bytes(8, "big") + part for part in parts])
 
 
 def result_commitment(row: LogRow) -> bytes | None:
