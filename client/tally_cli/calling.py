@@ -4,6 +4,7 @@
 its function a `Call` as the first argument.
 """
 
+import gc
 from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, cast
@@ -86,6 +87,8 @@ def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
     @click.option("--runtime-dir", metavar="DIR", help="The daemon's sockets. [TALLY_RUNTIME_DIR]")
     @wraps(function)
     def run(**options: object) -> None:
+        gc.freeze()
+        gc.enable()
         call = Call(
             as_json=bool(options.pop("as_json")),
             may_start=not options.pop("no_start"),

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final, TextIO
 from unicodedata import combining, east_asian_width
 
@@ -126,8 +127,9 @@ def first_line(text: str) -> str:
 
 def complain(message: str) -> None:
     """Words to stderr, made visible."""
-    sys.stderr.write(visible_block(message) + "\n")
-    sys.stderr.flush()
+    with suppress(BrokenPipeError):  # nobody is left to hear it; the exit code still tells
+        sys.stderr.write(visible_block(message) + "\n")
+        sys.stderr.flush()
 
 
 def prepare_streams() -> None:

@@ -331,6 +331,15 @@ def test_a_reader_who_leaves_ends_it_quietly(tally: Tally, space: str) -> None:
     assert (called.returncode, called.stderr) == (Exit.PIPE_CLOSED, b"")
 
 
+def test_an_error_that_nobody_hears_still_has_its_code(tally: Tally) -> None:
+    """Where stderr's reader has gone, the exit code is what it would be."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    called = subprocess.run([TALLY, "show", "x"], env=tally.env, stdout=writes, stderr=writes, check=False)
+    os.close(writes)
+    assert called.returncode == Exit.USAGE
+
+
 def test_an_interrupt_ends_it_with_130(tally: Tally, space: str) -> None:
     """Ctrl-C while following ends with 130, without a traceback."""
     follower = tally.start("events", "--follow")
