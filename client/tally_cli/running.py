@@ -28,19 +28,28 @@ from tallystick.paths import PathError
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run ``tally`` with `arguments`; returns its exit code."""
+    """Run ``tally`` with `arguments`; returns its exit code. Nothing is left in a buffer."""
     prepare_streams()
     try:
-        _invoke(list(arguments))
+        trouble = _outcome(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         abandon_stdout()
         return Exit.PIPE_CLOSED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
+    return Exit.OK if trouble is None else _end(trouble, as_json="--json" in arguments)
+
+
+def _outcome(arguments: Sequence[str]) -> Trouble | None:
+    """Run it; what it ended with, None where all went well."""
+    try:
+        _invoke(list(arguments))
+    except BrokenPipeError:
+        raise
     except Exception as error:
-        return _end(trouble_of(error), as_json="--json" in arguments)
-    return Exit.OK
+        return trouble_of(error)
+    return None
 
 
 def _invoke(arguments: list[str]) -> None:
