@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, TypeVar, Unpack,
 
 from tallystick import calls
 from tallystick.core import Write, new_key, typed
-from tallystick.errors import LeaseLost, StaleLease
+from tallystick.errors import IdempotencyMismatch, LeaseLost, StaleLease
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
@@ -101,8 +101,9 @@ class InvocationContext:
         self._done: dict[tuple[str, str], object] = {
             (step.operation, step.operation_key): typed(step.reply.result, _RESULTS[step.operation])
             for step in progress.steps
-            if step.operation in _RESULTS
+            if step.operation in _RESULTS and step.reply  # the last of very many come without
         }
+        self._untold = {(step.operation, step.operation_key) for step in progress.steps if not step.reply}
 
     @property
     def question(self) -> records.Contribution | None:
@@ -121,7 +122,11 @@ class InvocationContext:
         return space
 
     def done(self, operation_key: str) -> Done | None:
-        """What was done under this key, by this attempt or one before it; None where nothing was."""
+        """What was done under this key, by this attempt or one before it; None where nothing was.
+
+        Also None where so much was done that the daemon cannot tell it all in one reply: doing such a step
+        again with the same words gives its first result, with others ``IdempotencyMismatch``.
+        """
         key = self._key(operation_key)
         found = (self._done.get((operation, key)) for operation in _RESULTS)
         return cast("Done | None", next((value for value in found if value is not None), None))
@@ -204,6 +209,14 @@ class InvocationContext:
             value = self._worker.reply(call).value
         except StaleLease as problem:
             raise self.lose(problem) from problem
+        except IdempotencyMismatch as problem:
+            if (call.operation, key) in self._untold:
+                problem.add_note(
+                    "An earlier attempt did this step with other words, and so much was done in this"
+                    " invocation that its result was not told. Make the step say the same each time, or"
+                    " use fewer steps."
+                )
+            raise
         self._done[call.operation, key] = value
         return value
 

@@ -57,6 +57,7 @@ class Connection:
 
     def __init__(self, path: str, seconds: float) -> None:
         self._pid = os.getpid()
+        self._buffer = ReplyBuffer()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.settimeout(seconds)
@@ -67,7 +68,7 @@ class Connection:
 
     def is_usable(self) -> bool:
         """Whether the next line that comes will be the answer to the next request; not so after a fork."""
-        return self._pid == os.getpid() and not has_news(self._socket.fileno())
+        return self._pid == os.getpid() and self._buffer.is_empty() and not has_news(self._socket.fileno())
 
     def round_trip(self, line: bytes, remaining: Callable[[], float]) -> bytes:
         """Send a line, and return the next. Raises ValueError where what comes cannot be a reply."""
@@ -86,13 +87,12 @@ class Connection:
             raise error from None
 
     def _receive(self, remaining: Callable[[], float]) -> bytes:
-        buffer = ReplyBuffer()
         while True:
             self._socket.settimeout(remaining())
             data = self._socket.recv(RECEIVE_BYTES)
             if not data:
                 raise ConnectionResetError(0, "the daemon closed the connection before its reply")
-            line = buffer.feed(data)
+            line = self._buffer.feed(data)
             if line is not None:
                 return line
 

@@ -356,6 +356,10 @@ class ReplyBuffer:
         self._scanned = 0
         return line
 
+    def is_empty(self) -> bool:
+        """Whether nothing stands behind the line that came out last: what does was not asked for."""
+        return not self._bytes
+
 
 # --- one request's life -----------------------------------------------------------------------------------
 class Answer(NamedTuple):

@@ -37,8 +37,7 @@ class Line(NamedTuple):
 
 
 def encode(members: Mapping[str, object], length: int = 0) -> bytes:
-    """A line, padded with spaces to ``length`` bytes. Raises ValueError where it would be longer than that.
-    """
+    """A line, padded with spaces to ``length`` bytes. Raises ValueError where it would be longer."""
     text = json.dumps(members, separators=(",", ":")).encode()
     line = b"%08x %b" % (crc32(text), text)
     if length and len(line) >= length:

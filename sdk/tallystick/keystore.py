@@ -48,6 +48,8 @@ KEEP_ANSWERED_MAX: Final = 4_096
 COMPACT_BYTES: Final = 1 << 20
 """A file that is larger is rewritten: it is read as a whole where a caller gives a key of its own."""
 _FORMAT: Final = "tallystick-keys"
+_NO_DIGEST: Final = "0" * 64
+"""As long as a digest."""
 
 
 class Pending(NamedTuple):
@@ -116,7 +118,7 @@ class KeyStore:
                 journal.sync(found)  # who wrote it may have died before this
                 return Slot(os.fstat(found).st_ino, known, True)
             descriptor = self._compact(found) if os.fstat(found).st_size >= self._compact_at else found
-            encoded = journal.encode(members)
+            encoded = _open_line(members)
             offset = journal.append(descriptor, encoded)
             journal.sync(descriptor)
             line = journal.Line(offset, len(encoded), members)
@@ -133,9 +135,8 @@ class KeyStore:
                 line = found
             elif not _stands(descriptor, line):
                 return  # another process that resumed it was first
-            members = {name: line.members[name] for name in ("surface", "operation", "key", "at")}
             digest = self._digest(str(line.members["request"]))
-            answered = journal.encode({"state": "done", **members, "digest": digest}, line.length)
+            answered = journal.encode(_answered(line.members, digest), line.length)
             journal.write(descriptor, answered, line.offset)
 
     def pending(self) -> list[Pending]:
@@ -157,18 +158,17 @@ class KeyStore:
 
     def close(self) -> None:
         """Close the file; a later use opens it again."""
+        self._after_fork()
         with self._lock:
-            if self._descriptor is not None and self._pid == os.getpid():
+            if self._descriptor is not None:
                 os.close(self._descriptor)
-            self._descriptor = None
+                self._descriptor = None
 
     # --- the file
     @contextmanager
     def _file(self) -> Iterator[int]:
         """The descriptor of the file at the path, locked; made with its directory where there is none."""
-        if self._pid != os.getpid():
-            # A child of fork shares its parent's open file, and with it the parent's lock: it opens its own.
-            self._lock, self._descriptor, self._pid = threading.Lock(), None, os.getpid()
+        self._after_fork()
         with self._lock:
             try:
                 self._open_locked()
@@ -179,6 +179,19 @@ class KeyStore:
                     fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             except OSError as error:
                 raise KeyStoreError(self._words(error)) from error
+
+    def _after_fork(self) -> None:
+        """A child shares its parent's open file, and with it the parent's lock: it lets go, and opens its
+        own.
+
+        Closing its copy releases nothing of the parent's. The lock among threads is made anew, since a
+        thread of the parent may have held it when it was copied.
+        """
+        if self._pid == os.getpid():
+            return
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._lock, self._descriptor, self._pid = threading.Lock(), None, os.getpid()
 
     def _open_locked(self) -> None:
         while True:
@@ -220,8 +233,9 @@ class KeyStore:
         found = list(journal.lines(journal.read(descriptor)))
         answered = [line for line in found if line.members.get("state") == "done"]
         recent = [line for line in answered if cast(int, line.members["at"]) >= oldest][-KEEP_ANSWERED_MAX:]
-        kept = sorted(recent + [line for line in found if _is_open(line)])
-        content = self._header(self._secret) + b"".join(journal.encode(line.members) for line in kept)
+        kept = [journal.encode(line.members) for line in recent]
+        kept += [_open_line(line.members) for line in found if _is_open(line)]
+        content = self._header(self._secret) + b"".join(kept)
         self._descriptor = journal.replace(self.path, content)
         os.close(descriptor)
         self._compact_at = max(COMPACT_BYTES, 2 * len(content))
@@ -240,6 +254,18 @@ class KeyStore:
 
 def _is_open(line: journal.Line) -> bool:
     return line.members.get("state") == "open"
+
+
+def _open_line(members: dict[str, object]) -> bytes:
+    """A pending request's line, with room for the one that will be written over it."""
+    room = len(journal.encode(_answered(members, _NO_DIGEST)))
+    return journal.encode(members, max(room, len(journal.encode(members))))
+
+
+def _answered(members: dict[str, object], digest: str) -> dict[str, object]:
+    """What is kept of a request once it was answered."""
+    kept = {name: members[name] for name in ("surface", "operation", "key", "at")}
+    return {"state": "done", **kept, "digest": digest}
 
 
 def _request(members: dict[str, object]) -> Request:

@@ -56,11 +56,12 @@ class Connection:
         except BaseException:
             plain.close()
             raise
+        self._buffer = ReplyBuffer()
         self._socket = trio.socket.from_stdlib_socket(plain)
 
     def is_usable(self) -> bool:
         """Whether the next line that comes will be the answer to the next request."""
-        return not has_news(self._socket.fileno())
+        return self._buffer.is_empty() and not has_news(self._socket.fileno())
 
     async def round_trip(self, line: bytes) -> bytes:
         """Send a line, and return the next. Raises ValueError where what comes cannot be a reply."""
@@ -83,12 +84,11 @@ class Connection:
             raise error from None
 
     async def _receive(self) -> bytes:
-        buffer = ReplyBuffer()
         while True:
             data = await self._socket.recv(RECEIVE_BYTES)
             if not data:
                 raise ConnectionResetError(0, "the daemon closed the connection before its reply")
-            line = buffer.feed(data)
+            line = self._buffer.feed(data)
             if line is not None:
                 return line
 

@@ -1,0 +1,259 @@
+"""Every method of the clients, held against the registry: what it sends is what the daemon takes."""
+
+import inspect
+import json
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from tallystick import calls, trio_client
+from tallystick.client import Client, WorkerClient
+from tallystick.core import Call, Read, Write, prepare
+from tallystick.protocol import records
+from tallystick.protocol.arguments import APPEND_EXTENSION
+from tallystick.protocol.envelope import decode_request
+from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
+
+HEX = "0" * 64
+SPACE = calls.SpaceRef("proj-1", "space-1", "branch-1")
+REF = records.ObjectRef(object_ref="contrib-1", revision=1, digest=HEX)
+
+
+def claim() -> records.InvocationClaim:
+    """A claim as far as a worker's calls look into it."""
+    invocation = records.Invocation(
+        invocation_id="inv-1",
+        realm_id="realm-personal",
+        project_id="proj-1",
+        assistant_deployment_id="dep-local-dev",
+        assistant_deployment_revision=1,
+        assistant_revision_id="asstrev-local-dev",
+        effective_config_ref="cfg-1",
+        effective_config_digest=HEX,
+        secret_binding_set_ref="secrets-none",
+        secret_binding_set_digest=HEX,
+        effective_policy_digest=HEX,
+        effective_security_profile="developer",
+        rollout_decision_ref="rollout-1",
+        trigger_ref="casm-1",
+        trigger_digest=HEX,
+        input_manifest_ref="inman-1",
+        input_digest=HEX,
+        correlation_ref="req-1",
+        state="running",
+        revision=2,
+        priority=0,
+        not_before="2030-01-01T00:00:00Z",
+        deadline="2031-01-01T00:00:00Z",
+        max_attempts=1,
+        created_at="2030-01-01T00:00:00Z",
+    )
+    return records.InvocationClaim(
+        invocation=invocation, attempt_id="att-1", fence_epoch=2, assembly=None, frontier=None, items=()
+    )
+
+
+Build = Callable[[], Call[object]]
+
+CLIENT: dict[str, list[Build]] = {
+    "hello": [calls.hello],
+    "protocol_info": [calls.protocol_info],
+    "diagnose": [calls.diagnose, partial(calls.diagnose, ["journal_mode"], project="proj-1")],
+    "limits": [calls.served_limits],
+    "status": [calls.status],
+    "shutdown": [calls.shutdown],
+    "realm_show": [calls.realm_show],
+    "project_create": [
+        partial(calls.project_create, "kitchen"),
+        partial(
+            calls.project_create,
+            "kitchen",
+            default_classification_ref="class-default",
+            policy_set_ref="policy-default",
+            key="k",
+            expected_revision=0,
+            causation_event_ref="evt-1",
+            traceparent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            ext={"org.example.note": {"a": 1}},
+        ),
+    ],
+    "project_show": [partial(calls.project_show, "proj-1")],
+    "project_list": [calls.project_list, partial(calls.project_list, limit=1, after="a", snapshot="b")],
+    "space_create": [
+        partial(calls.space_create, "proj-1", "why"),
+        partial(
+            calls.space_create,
+            "proj-1",
+            "why",
+            visibility="restricted",
+            purpose_contribution_ref="contrib-1",
+            default_classification_ref="class-default",
+            policy_set_ref="policy-default",
+        ),
+    ],
+    "space_show": [partial(calls.space_show, "proj-1", "space-1")],
+    "space_list": [partial(calls.space_list, "proj-1")],
+    "append": [
+        partial(calls.append, SPACE, "question", "why?"),
+        partial(
+            calls.append,
+            SPACE,
+            "evidence",
+            parts=[
+                records.ContributionPart(media_type="text/plain", text="ä"),
+                {"schema_ref": "schema:x", "value": {"n": [1, None, 0.5]}},
+            ],
+            branch_id="branch-2",
+            expected_head_digest=HEX,
+            schema_ref="schema:x",
+            subject_refs=[REF, "contrib-2"],
+            source_refs=["contrib-3"],
+            epistemic_posture="observed",
+            classification_ref="class-default",
+            retention_policy_ref="ret-default",
+        ),
+        partial(calls.append, SPACE, "claim", "oui", media_type="text/markdown", language="fr"),
+    ],
+    "contribution_show": [partial(calls.contribution_show, "proj-1", "contrib-1")],
+    "contribution_list": [
+        partial(calls.contribution_list, SPACE),
+        partial(calls.contribution_list, SPACE, branch_id="branch-1", kind="claim", limit=5, after="a"),
+    ],
+    "relation_assert": [
+        partial(calls.relation_assert, SPACE, "addresses", REF, REF),
+        partial(
+            calls.relation_assert,
+            SPACE,
+            "supports",
+            REF,
+            REF,
+            branch_id="branch-2",
+            expected_head_digest=HEX,
+            rationale_ref="contrib-9",
+            schema_ref="schema:x",
+        ),
+    ],
+    "frontier_pin": [partial(calls.frontier_pin, SPACE)],
+    "frontier_show": [partial(calls.frontier_show, "proj-1", "front-1")],
+    "context_assembly_create": [
+        partial(calls.context_assembly_create, SPACE, "to answer", required_refs=[REF], trigger_refs=["c-1"])
+    ],
+    "context_assembly_show": [partial(calls.context_assembly_show, "proj-1", "casm-1")],
+    "invocation_create": [
+        partial(calls.invocation_create, "proj-1", deadline="2031-01-01T00:00:00Z"),
+        partial(
+            calls.invocation_create,
+            "proj-1",
+            deadline="2031-01-01T00:00:00Z",
+            space=SPACE,
+            priority=3,
+            not_before="2030-01-01T00:00:00Z",
+            max_attempts=2,
+            budget_reservation_set_ref="b-1",
+            disclosure_rules_digest=HEX,
+        ),
+    ],
+    "invocation_show": [partial(calls.invocation_show, "proj-1", "inv-1")],
+    "invocation_list": [
+        partial(calls.invocation_list, "proj-1"),
+        partial(calls.invocation_list, "proj-1", deployment_id="dep-1", space_id="space-1", state="queued"),
+    ],
+    "invocation_cancel": [
+        partial(calls.invocation_cancel, "proj-1", "inv-1"),
+        partial(calls.invocation_cancel, "proj-1", "inv-1", cancellation_scope="whole", reason="enough"),
+    ],
+    "events_read": [
+        partial(calls.events_read, "proj-1"),
+        partial(calls.events_read, "proj-1", after_cursor="a", type_prefixes=["dev.kovee"], limit=3),
+    ],
+    "events_wait": [
+        partial(calls.events_wait, "proj-1", "a"),
+        partial(calls.events_wait, "proj-1", "a", type_prefixes=["dev.kovee.space"], timeout_ms=5),
+    ],
+    "event_payload": [partial(calls.event_payload, "evt-1")],
+}
+"""Each of the client's operations, by the name of its method, at least and at most of its arguments."""
+
+WORKER: dict[str, list[Build]] = {
+    "hello": [lambda: calls.by_name("hello", calls.hello().arguments, surface="worker")],
+    "claim": [partial(calls.claim, "inv-1"), partial(calls.claim, "inv-1", term_seconds=10)],
+    "complete": [partial(calls.complete, claim()), partial(calls.complete, claim(), result=REF)],
+    "fail": [partial(calls.fail, claim(), "assistant_error", retryable=True)],
+    "progress": [partial(calls.progress, claim())],
+    "renew": [partial(calls.renew, claim())],
+    "append": [partial(calls.as_worker(calls.append), claim(), SPACE, "claim", "x")],
+    "relation_assert": [
+        partial(calls.as_worker(calls.relation_assert), claim(), SPACE, "supports", REF, REF)
+    ],
+    "context_assembly_create": [
+        partial(calls.as_worker(calls.context_assembly_create), claim(), SPACE, "p", required_refs=[REF])
+    ],
+    "invocation_cancel": [partial(calls.as_worker(calls.invocation_cancel), claim(), "proj-1", "inv-9")],
+}
+"""Each of the worker's operations."""
+
+CALLS = [
+    (Socket.CLIENT if table is CLIENT else Socket.WORKER, name, build)
+    for table in (CLIENT, WORKER)
+    for name, builds in table.items()
+    for build in builds
+]
+
+
+@pytest.mark.parametrize(("socket", "name", "build"), CALLS)
+def test_the_daemon_takes_what_a_call_sends(socket: Socket, name: str, build: Build) -> None:
+    """The door's own decoder takes the line, as a write where it is one, and the result's type is the
+    registry's."""
+    call = build()
+    request = decode_request(prepare(call).line, socket)
+    operation = request.operation
+    assert request.operation.name == call.operation
+    assert isinstance(call, Write) == (operation.kind is Kind.WRITE)
+    assert isinstance(call, Read) == (operation.kind is not Kind.WRITE)
+    assert call.surface == socket
+    assert (call.wait_seconds > 0) == (operation.kind is Kind.WAIT)
+    is_by_name = socket is Socket.WORKER and name == "hello"
+    assert call.result == ("" if is_by_name else operation.result.__name__)
+
+
+@pytest.mark.parametrize(("socket", "table"), [(Socket.CLIENT, CLIENT), (Socket.WORKER, WORKER)])
+def test_every_operation_has_its_method(socket: Socket, table: dict[str, list[Build]]) -> None:
+    """No operation of the registry is without a method, blocking and async, of the same name."""
+    known = {name for where, name in BY_SOCKET if where is socket}
+    assert {builds[0]().operation for builds in table.values()} == known
+    blocking, on_trio = {
+        Socket.CLIENT: (Client, trio_client.TrioClient),
+        Socket.WORKER: (WorkerClient, trio_client.TrioWorkerClient),
+    }[socket]
+    for name in table:
+        assert inspect.signature(getattr(blocking, name)) == inspect.signature(getattr(on_trio, name))
+
+
+def test_appends_land_at_the_head_unless_a_head_is_demanded() -> None:
+    """The extension stands exactly where the compare-and-set does not."""
+    free = json.loads(prepare(calls.append(SPACE, "claim", "x")).line)
+    bound = json.loads(prepare(calls.append(SPACE, "claim", "x", expected_head_digest=HEX)).line)
+    assert free["ext"] == {APPEND_EXTENSION: {"at_head": True}}
+    assert "expected_head_digest" not in free["args"]
+    assert "ext" not in bound
+    assert bound["args"]["expected_head_digest"] == HEX
+
+
+def test_a_foreign_extension_stands_beside_ours() -> None:
+    """A caller's own ext keys do not push ours out."""
+    call = calls.append(SPACE, "claim", "x", ext={"org.example.note": 1})
+    assert set(json.loads(prepare(call).line)["ext"]) == {APPEND_EXTENSION, "org.example.note"}
+
+
+@pytest.mark.parametrize("arguments", [{}, {"text": "x", "parts": []}])
+def test_a_contribution_has_one_body(arguments: dict[str, object]) -> None:
+    """Neither no body nor two."""
+    with pytest.raises(TypeError, match="either text or parts"):
+        calls.append(SPACE, "claim", **arguments)  # type: ignore[arg-type]
+
+
+def test_an_unknown_operation_is_not_sent() -> None:
+    """A name that this version does not know is refused where it was written."""
+    with pytest.raises(ValueError, match="space_explode"):
+        calls.by_name("space_explode", {})
