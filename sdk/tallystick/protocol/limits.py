@@ -1,16 +1,16 @@
 """Every limit of the wire and of the door, one named constant each: unit last in the name, reason beside it.
 
-What a client meets as a limit is served by ``tallystick_limits``; nothing else in the product repeats a number.
-Sources: KCP sections 1.3 and 1.7; RFC 7493 for the safe integers.
+What a client meets as a limit is served by ``tallystick_limits``; nothing else in the product repeats a
+number. Sources: KCP sections 1.3 and 1.7; RFC 7493 for the safe integers.
 """
 
 from typing import Final
 
-# --- what one request or reply may be -------------------------------------------------------------------------
+# --- what one request or reply may be ---------------------------------------------------------------------
 REQUEST_BYTES_MAX: Final = 262_144
 """One request line without its newline (KCP 1.3)."""
 REPLY_BYTES_MAX: Final = 1_048_576
-"""One reply line without its newline (KCP 1.3); a command's result is judged against it inside its transaction."""
+"""One reply line without its newline (KCP 1.3); a command's result is judged by it inside its transaction."""
 OVERSIZE_LINE_DISCARD_BYTES_MAX: Final = 16 * 2**20
 """A longer line than a request may be is read and dropped up to here, so that its connection lives on."""
 DEPTH_MAX: Final = 64
@@ -24,7 +24,7 @@ SAFE_INTEGER_MAX: Final = 2**53 - 1
 CANONICAL_DEPTH_MAX: Final = 128
 """Nested containers of a value that is digested: a request's depth and what wraps it; a cycle ends here."""
 
-# --- what one value may be ------------------------------------------------------------------------------------
+# --- what one value may be --------------------------------------------------------------------------------
 IDENTIFIER_BYTES_MAX: Final = 128
 """Visible ASCII, so bytes and characters agree (KCP 1.3)."""
 SELECTOR_BYTES_MAX: Final = 256
@@ -53,8 +53,14 @@ PROBLEM_DETAIL_SCALARS_MAX: Final = 65_536
 """The detail of a problem (KCP 1.6); ours are a sentence or two."""
 PROBLEM_INSTANCE_CHARS_MAX: Final = 2_048
 """The instance of a problem, a URI reference (KCP 1.6)."""
+MODEL_PROMPT_SCALARS_MAX: Final = 131_072
+"""The prompt of a model call (KCP appendix A); its line is bounded in bytes besides."""
+MODEL_SYSTEM_SCALARS_MAX: Final = 16_384
+"""The system text of a model call (KCP appendix A)."""
+MODEL_OBSERVATION_SCALARS_MAX: Final = 1_024
+"""What was seen of a model call whose outcome is not known (KCP appendix A)."""
 
-# --- what one read may be -------------------------------------------------------------------------------------
+# --- what one read may be ---------------------------------------------------------------------------------
 PAGE_ITEMS_MAX: Final = 512
 """A page also ends where the next item would not fit the reply; it holds one item at least (KCP 1.3)."""
 WAIT_MS_MAX: Final = 30_000
@@ -64,15 +70,15 @@ READ_TRANSACTION_MS_MAX: Final = 250
 SNAPSHOT_SECONDS_MIN: Final = 900
 """A list's snapshot can be continued at least this long."""
 
-# --- the clerk ------------------------------------------------------------------------------------------------
+# --- the clerk --------------------------------------------------------------------------------------------
 BATCH_COMMANDS_MAX: Final = 256
 """Commands in one transaction: bounds how long the first of them waits for the last."""
 OUTBOX_DRAIN_ROWS_MAX: Final = 512
 """Outbox rows deleted in one transaction, so that draining a backlog delays nobody."""
 AUDIT_REFUSALS_PER_MINUTE_MAX: Final = 600
-"""Refusals of one actor beyond this are one row with a count, so that nobody can fill the record with junk."""
+"""Refusals of one actor beyond this are one row with a count, so that nobody fills the record with junk."""
 
-# --- leases ---------------------------------------------------------------------------------------------------
+# --- leases -----------------------------------------------------------------------------------------------
 LEASE_TERM_SECONDS_MIN: Final = 10
 """Shorter terms lapse under an ordinary pause of a machine."""
 LEASE_TERM_SECONDS_MAX: Final = 86_400
@@ -82,7 +88,7 @@ LEASE_TERM_SECONDS_BARE_MIN: Final = 900
 LEASE_TERM_SECONDS_SDK: Final = 60
 """What the SDK asks for; it renews at a third."""
 
-# --- the door -------------------------------------------------------------------------------------------------
+# --- the door ---------------------------------------------------------------------------------------------
 CONNECTIONS_MAX: Final = 8_192
 """Open connections in all; bounded further by the descriptors that the process may have."""
 DESCRIPTORS_RESERVED: Final = 64
@@ -122,7 +128,7 @@ DRAIN_PASSES_MAX: Final = 4
 DRAIN_SECONDS_MAX: Final = 20
 """From SIGTERM to the end: service managers commonly kill after 90."""
 
-# --- the store ------------------------------------------------------------------------------------------------
+# --- the store --------------------------------------------------------------------------------------------
 WAL_GATE_BYTES: Final = 8 * 2**20
 """Above this new read transactions wait until the clerk has reset the write-ahead log."""
 WAL_BYTES_MAX: Final = 32 * 2**20

@@ -22,6 +22,8 @@ from . import limits
 
 AnyJson: TypeAlias = Any
 """Any JSON value, as a member of a struct: msgspec knows no recursive alias, and `ijson` has judged it."""
+JsonObject: TypeAlias = dict[str, Any]
+"""An object of any members, as a member of a struct: what KCP leaves open."""
 
 _PATTERN_WORDS: Final[dict[str, str]] = {}
 
@@ -54,6 +56,8 @@ Selector = Annotated[
 DisplayName = Annotated[str, Meta(min_length=1, max_length=limits.DISPLAY_NAME_SCALARS_MAX)]
 FreeText = Annotated[str, Meta(max_length=limits.FREE_TEXT_SCALARS_MAX)]
 InlineText = Annotated[str, Meta(max_length=limits.INLINE_TEXT_SCALARS_MAX)]
+ModelPrompt = Annotated[str, Meta(min_length=1, max_length=limits.MODEL_PROMPT_SCALARS_MAX)]
+ModelSystem = Annotated[str, Meta(max_length=limits.MODEL_SYSTEM_SCALARS_MAX)]
 Cursor = Annotated[str, Meta(min_length=1, max_length=limits.CURSOR_CHARS_MAX)]
 """Opaque; made by the ledger, checked by it."""
 MediaType = Annotated[
@@ -215,6 +219,37 @@ InvocationState = Literal[
 ]
 SecurityProfile = Literal["developer", "confined", "secure"]
 CheckStatus = Literal["pass", "warn", "fail"]
+PreparedChangeState = Literal["prepared", "confirmed", "canceled", "stale"]
+EffectiveChange = Literal["narrowing", "widening", "incomparable"]
+ParticipantKind = Literal["principal", "assistant_deployment", "service", "peer_projection"]
+ParticipantRole = Literal["steward", "contributor", "observer"]
+ParticipantStatus = Literal["proposed", "active", "muted", "revoked"]
+GrantStatus = Literal["active", "revoked", "expired"]
+LensKind = Literal["stream", "workbench", "pulse", "branch_compare", "ensemble", "provenance", "custom"]
+ReactionState = Literal["present", "removed"]
+UploadState = Literal[
+    "prepared",
+    "uploading",
+    "sealing",
+    "sealed",
+    "verifying",
+    "completed",
+    "rejected",
+    "expired",
+    "aborted",
+]
+ArtifactState = Literal[
+    "pending",
+    "verifying",
+    "scanning",
+    "available",
+    "quarantined",
+    "rejected",
+    "unavailable",
+    "erased",
+]
+ConcurrencyPolicy = Literal["serial-branch", "parallel-independent", "causal-keyed"]
+ModelCallState = Literal["completed", "failed", "ambiguous"]
 
 # --- lists ------------------------------------------------------------------------------------------------
 Identifiers = Annotated[tuple[Identifier, ...], Meta(max_length=limits.LIST_ITEMS_MAX)]
@@ -286,7 +321,7 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 _MEMBER_FAULT: Final = re.compile(r"^\.([a-z_]+): ", re.DOTALL)
 _MISSING: Final = re.compile(r"^Object missing required field `([^`]*)`\Z")
 _UNKNOWN: Final = re.compile(r"^Object contains unknown field `(.*)`\Z", re.DOTALL)
-_OWN_WORDS: Final = ("Expected ", "Invalid enum value ", "Object ")
+_MSGSPECS_WORDS: Final = ("Expected ", "Invalid enum value ", "Invalid value ", "Object ")
 
 
 def shown(name: str) -> str:
@@ -310,17 +345,18 @@ def _misshapen(message: str, shape: object, at: str) -> Misshapen:
         )
     if (fault := _MEMBER_FAULT.match(text)) is not None:
         return Misshapen(f"{at}{inner}.{fault.group(1)}", text[fault.end() :])
-    if not text.startswith(_OWN_WORDS):
+    if not text.startswith(_MSGSPECS_WORDS):
         return Misshapen(at + inner, text)  # said by a __post_init__ of ours
     if place is not None and place.group(1):
         return Misshapen(at + inner, f"the name of each member must be {_allowed(shape, kind + _NAME)}")
-    got = re.search(r", got `([a-z]+)`\Z", text)
+    got = re.search(r", got `([A-Za-z]+)`\Z", text)
     tail = f", and is {_JSON_NAMES.get(got.group(1), got.group(1))}" if got else ""
     return Misshapen(at + inner, f"it must be {_allowed(shape, kind)}{tail}")
 
 
 _JSON_NAMES: Final = {
     "null": "null",
+    "NoneType": "null",
     "bool": "true or false",
     "int": "an integer",
     "float": "a number",
@@ -345,9 +381,13 @@ def _allowed(shape: object, inner: str) -> str:
 def _into(node: inspect.Type, member: str | None) -> inspect.Type:
     """The type of a member of an object, or of the items of a list or map where `member` is none."""
     if isinstance(node, inspect.StructType) and member is not None:
+        if node.tag_field == member:
+            return inspect.LiteralType((node.tag,))
         for field in node.fields:
             if field.encode_name == member:
                 return field.type
+    if isinstance(node, inspect.UnionType):
+        return _any_of([_into(one, member) for one in node.types])
     if isinstance(node, inspect.VarTupleType | inspect.ListType):
         return node.item_type
     if isinstance(node, inspect.DictType):
@@ -355,15 +395,24 @@ def _into(node: inspect.Type, member: str | None) -> inspect.Type:
     return inspect.AnyType()
 
 
+def _any_of(found: list[inspect.Type]) -> inspect.Type:
+    """What the types of a union have at one place, each once; some may have nothing there."""
+    known = [node for node in found if not isinstance(node, inspect.AnyType)]
+    distinct = [node for place, node in enumerate(known) if node not in known[:place]]
+    if len(distinct) > 1:
+        return inspect.UnionType(tuple(distinct))
+    return distinct[0] if distinct else inspect.AnyType()
+
+
 def _words(node: inspect.Type) -> str:
     match node:
-        case inspect.StructType(fields=fields):
-            if not fields:
+        case inspect.StructType(fields=fields, tag_field=tag_field, tag=tag):
+            names = [f.encode_name if not f.required else f"{f.encode_name} (required)" for f in fields]
+            if tag_field is not None:
+                names.insert(0, f"{tag_field} (which is {tag})")
+            if not names:
                 return "an object without members"
-            names = ", ".join(
-                f.encode_name if not f.required else f"{f.encode_name} (required)" for f in fields
-            )
-            return f"an object of the members {names}"
+            return f"an object of the members {', '.join(names)}"
         case inspect.LiteralType(values=values):
             return "one of " + ", ".join(str(v) for v in values)
         case inspect.StrType(pattern=str(pattern)):
