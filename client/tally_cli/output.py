@@ -133,12 +133,21 @@ def complain(message: str) -> None:
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take any text: UTF-8 into pipes, whatever encoding a terminal has on it."""
+    """Make stdout and stderr take any text: UTF-8 into pipes, whatever encoding a terminal has on it.
+
+    Where a caller has closed one of them, what is written to it goes nowhere.
+    """
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
             if not stream.isatty():
                 stream.reconfigure(encoding="utf-8")
+
+
+def _nowhere() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def abandon_stdout() -> None:

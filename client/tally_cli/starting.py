@@ -15,6 +15,7 @@ What it does not do: it never unlinks a socket or a lock, sends no signal, and t
 """
 
 import errno
+import fcntl
 import os
 import select
 import signal
@@ -321,10 +322,12 @@ def _await_ready(reads: int, daemon: int) -> int:
 def _become(argv: list[str], env: Mapping[str, str], log: int, ready: int) -> NoReturn:
     """Turn this process into the daemon: three standard descriptors, the pipe, and nothing else inherited."""
     try:
-        ready, log = os.dup(ready), os.dup(log)  # out of the way of the numbers that are set below
         nothing = os.open(os.devnull, os.O_RDWR)
-        for source, target in ((nothing, 0), (nothing, 1), (log, 2), (ready, _READY_FD)):
+        # First out of the way of the numbers that are set: a caller may have closed some of these.
+        sources = [fcntl.fcntl(source, fcntl.F_DUPFD, _READY_FD + 1) for source in (nothing, log, ready)]
+        for source, target in zip(sources, (0, 2, _READY_FD), strict=True):
             os.dup2(source, target)
+        os.dup2(0, 1)
         os.closerange(_READY_FD + 1, os.sysconf("SC_OPEN_MAX"))
         os.chdir("/")
         os.umask(0o077)

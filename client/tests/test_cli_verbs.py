@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 from typing import Any, get_args
 
 import pytest
@@ -348,6 +349,18 @@ def test_an_interrupt_ends_it_with_130(tally: Tally, space: str) -> None:
     follower.send_signal(signal.SIGINT)
     _, err = follower.communicate(timeout=30)
     assert (follower.returncode, err) == (Exit.INTERRUPTED, "")
+
+
+@pytest.mark.parametrize("verb", ["say hello", "status --json", "paths", "events"])
+def test_a_call_loads_only_what_it_uses(tally: Tally, space: str, verb: str) -> None:
+    """The common verbs load neither the types of records nor what only starting a daemon takes."""
+    heavy = {"tallystick.protocol.records", "asyncio", "trio", "subprocess", "shutil", "importlib.metadata"}
+    script = (
+        "import sys\nfrom tally_cli.running import run\n"
+        f"code = run({verb.split()!r})\nprint(code, *sorted({heavy!r} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=tally.env, capture_output=True, check=True)
+    assert done.stderr.decode().split() == ["0"], space
 
 
 def test_the_words_of_the_command_line_are_those_of_the_protocol() -> None:

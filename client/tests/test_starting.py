@@ -206,7 +206,7 @@ def test_a_daemon_is_started_where_none_runs(tally: Tally) -> None:
     assert tally.ok("status", "--json").object["pid"] == again["pid"]
 
 
-def test_two_starters_race_and_the_loser_connects(tally: Tally) -> None:
+def test_two_starters_race_and_the_loser_connects_case_005(tally: Tally) -> None:
     """Six who start at once all succeed, and there is one daemon."""
     starters = [tally.start("up", "--json") for _ in range(6)]
     ended = [starter.communicate(timeout=60) for starter in starters]
@@ -233,8 +233,8 @@ def test_a_daemon_that_refuses_is_quoted(tally: Tally) -> None:
     assert tally.data_dir.read_text() == "a file where a directory should be"
 
 
-def test_a_killed_daemon_is_started_anew_without_help_case_010(tally: Tally) -> None:
-    """After kill -9 the sockets are still there; the next verb starts a daemon all the same."""
+def test_a_killed_daemon_is_started_anew_without_help_case_001_case_010(tally: Tally) -> None:
+    """After kill -9 sockets and lock files are still there; the next verb starts a daemon all the same."""
     pid = tally.ok("up", "--json").object["pid"]
     subprocess.run(["kill", "-9", str(pid)], check=True)
     done = tally("status", "--json")
@@ -242,6 +242,7 @@ def test_a_killed_daemon_is_started_anew_without_help_case_010(tally: Tally) -> 
         done = tally("status", "--json")
     assert done.code == Exit.UNREACHABLE
     assert tally.socket.is_socket()
+    assert (tally.runtime_dir / "lock").exists()
     assert tally.ok("init", "--json").object["name"] == "personal"
 
 
@@ -266,6 +267,61 @@ def test_a_forbidden_socket_is_called_by_name_case_020(tally: Tally, verb: str) 
     assert done.stdout == ""
     for words in ("sandbox", str(tally.socket), "allowUnixSockets", "network_access", "Traceback"):
         assert (words in done.stderr) is (words != "Traceback"), done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_caller_without_standard_descriptors_starts_it_as_well(tally: Tally, closed: str) -> None:
+    """Whatever descriptors the caller has closed, the daemon gets its own, and the exit code is right."""
+    done = subprocess.run(["sh", "-c", f"exec {TALLY} up {closed}"], env=tally.env, timeout=60, check=False)
+    assert done.returncode == Exit.OK
+    assert tally.ok("status", "--json").object["running"] is True
+
+
+MANAGER = """#!{python}
+import os, subprocess, sys
+with open("{told}", "a") as told:
+    print(*sys.argv[1:], file=told)
+if sys.argv[2] == "cat":
+    sys.exit({known})
+if {starts}:
+    reads, writes = os.pipe()
+    os.set_inheritable(writes, True)
+    subprocess.Popen(["{tallyd}", "--ready-fd", str(writes)], close_fds=False, start_new_session=True,
+                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(writes)
+    sys.exit(os.read(reads, 1) == b"")
+sys.exit(5)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")
+@pytest.mark.parametrize(("known", "starts"), [(True, True), (True, False), (False, False)])
+def test_the_service_manager_starts_its_own_unit(tally: Tally, known: bool, starts: bool) -> None:
+    """Where a unit is known it is started, and its failure is told; else a session of its own is."""
+    told = tally.root / "told"
+    manager = tally.root / "systemctl"
+    words = {"python": sys.executable, "told": told, "tallyd": Path(sys.executable).parent / "tallyd"}
+    manager.write_text(MANAGER.format(known=int(not known), starts=starts, **words))
+    manager.chmod(0o755)
+    for name in ("TALLY_DATA_DIR", "TALLY_RUNTIME_DIR", "TALLY_STATE_DIR"):
+        del tally.env[name]
+    tally.env |= {"PATH": f"{tally.root}:{os.defpath}", "XDG_RUNTIME_DIR": str(tally.root)}
+    done = tally("up", "--json")
+    asked = told.read_text().splitlines()
+    assert asked == ["--user cat tallyd.service", *(["--user start tallyd.service"] if known else [])]
+    assert done.code == (Exit.NOT_STARTED if known and not starts else Exit.OK), done
+    log = Path(tally.ok("paths", "--json").object["log"])
+    assert log.exists() is (not known)
+
+
+def test_the_service_manager_is_not_asked_for_other_places(tally: Tally) -> None:
+    """A unit serves the default places: for a store elsewhere no service manager is asked."""
+    manager = tally.root / "systemctl"
+    manager.write_text(f"#!/bin/sh\ntouch {tally.root}/asked\nexit 0\n")
+    manager.chmod(0o755)
+    tally.env["PATH"] = f"{tally.root}:{os.defpath}"
+    tally.ok("up")
+    assert not (tally.root / "asked").exists()
 
 
 # --- stopping -----------------------------------------------------------------------------------------------
