@@ -1,0 +1,53 @@
+"""A daemon for each test process, and the counts of what was sent and validated, printed at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+_ROOT: Final = Path(__file__).parents[3]
+for _directory in (_ROOT / "crashtests", _ROOT / "sdk" / "tests"):
+    if str(_directory) not in sys.path:
+        sys.path.append(str(_directory))  # homes of daemons, and KCP's vectors and schemas, stand there
+
+from harness.home import Home  # noqa: E402
+from harness.wire import VALIDATES  # noqa: E402
+
+from tallystick.paths import Paths  # noqa: E402
+
+from .talk import EVENTS, REPLIES, SENT, STEPS, STEPS_ALIKE  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def paths() -> Iterator[Paths]:
+    """Of a running daemon with an empty store, which ends well when the tests are through."""
+    home = Home()
+    try:
+        with home.start() as daemon:
+            yield daemon.paths
+    finally:
+        home.close()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What passed over the socket, over all test processes: a test notes its counts as properties."""
+    counted = Counter[str]()
+    for group in terminalreporter.stats.values():
+        for report in group:
+            if isinstance(report, pytest.TestReport) and report.when == "call":
+                for name, number in report.user_properties:
+                    if isinstance(number, int):
+                        counted[name] += number
+    write = terminalreporter.write_line
+    if counted[SENT]:
+        write(f"{counted[SENT]} requests sent over the socket")
+        by = "KCP's schemas and our own decoder" if VALIDATES else "our own decoder (KCP's schemas: not here)"
+        write(f"{counted[REPLIES]} replies and {counted[EVENTS]} events validated by {by}")
+    if counted[STEPS]:
+        write(f"{counted[STEPS_ALIKE]} of {counted[STEPS]} steps of the transcript alike")
