@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import select
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from tallystick.core import (
@@ -29,6 +28,7 @@ from tallystick.paths import resolve
 
 if TYPE_CHECKING:
     from tallystick.keystore import KeyStore, Pending, Slot
+    from tallystick.protocol.ijson import JsonValue
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -49,10 +49,13 @@ class PageOf(Protocol[T_co]):
 
 
 class Resumed(NamedTuple):
-    """A request that was pending, and what it was answered now: a reply, or the problem that refused it."""
+    """A request that was pending, and what it was answered now: a reply, or the problem that refused it.
+
+    The reply's value is parsed JSON: the request may be of another version's making.
+    """
 
     pending: Pending
-    reply: Reply[object] | None
+    reply: Reply[JsonValue] | None
     error: ProblemError | None
 
 
@@ -149,10 +152,8 @@ class ClientBase:
             raise self._unreadable(request, fault) from fault
         return Reply(value, answer.revision, answer.event_cursor, request.key, tries)
 
-    def _resumed(self, pending: Pending, answer: Answer, tries: int) -> Resumed:
-        request = pending.request
-        call: Call[object] = Call(request.operation, {}, result_name(request.surface, request.operation))
-        return Resumed(pending, self._reply(call, request, answer, tries), None)
+    def _raw(self, request: Request, answer: Answer, tries: int) -> Reply[JsonValue]:
+        return Reply(answer.result, answer.revision, answer.event_cursor, request.key, tries)
 
     def _unreadable(self, request: Request, fault: ValueError) -> TallyError:
         error = BadReply(
@@ -164,13 +165,6 @@ class ClientBase:
         )
         error.outcome = "applied" if request.key is not None else "not_applied"
         return error
-
-
-def result_name(surface: Surface, operation: str) -> str:
-    """The record that an operation gives back, by the registry; "" where this version does not know it."""
-    registry = import_module("tallystick.protocol.registry")
-    known = registry.BY_SOCKET.get((registry.Socket(surface), operation))
-    return "" if known is None else str(known.result.__name__)
 
 
 def has_news(descriptor: int) -> bool:

@@ -279,7 +279,7 @@ class BlockingClient(ClientBase):
         """The same with the result as parsed JSON: without importing the types of records."""
         request = self._prepare(call)
         answer, tries = self._run(request, call.deadline_seconds, own_key=call.key is not None)
-        return Reply(answer.result, answer.revision, answer.event_cursor, request.key, tries)
+        return self._raw(request, answer, tries)
 
     def resume(self) -> list[Resumed]:
         """Send again what is pending: the same bytes under the same keys, as the same actor.
@@ -297,7 +297,7 @@ class BlockingClient(ClientBase):
             except ProblemError as error:
                 resumed.append(Resumed(pending, None, error))
             else:
-                resumed.append(self._resumed(pending, answer, tries))
+                resumed.append(Resumed(pending, self._raw(pending.request, answer, tries), None))
         return resumed
 
     def _run(self, request: Request, seconds: float | None, *, own_key: bool) -> tuple[Answer, int]:

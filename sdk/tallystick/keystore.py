@@ -72,7 +72,6 @@ class Pending(NamedTuple):
 class Slot(NamedTuple):
     """Where a recorded request stands, for ``settle``; ``was_there``: an earlier call may have sent it."""
 
-    inode: int
     line: journal.Line
     was_there: bool
 
@@ -116,25 +115,22 @@ class KeyStore:
         with self._file() as found:
             if may_be_there and (known := _find(journal.read(found), request)) is not None:
                 journal.sync(found)  # who wrote it may have died before this
-                return Slot(os.fstat(found).st_ino, known, True)
+                return Slot(known, True)
             descriptor = self._compact(found) if os.fstat(found).st_size >= self._compact_at else found
             encoded = _open_line(members)
             offset = journal.append(descriptor, encoded)
             journal.sync(descriptor)
-            line = journal.Line(offset, len(encoded), members)
-            return Slot(os.fstat(descriptor).st_ino, line, False)
+            return Slot(journal.Line(offset, len(encoded), members), False)
 
     def settle(self, slot: Slot) -> None:
         """The request was answered, or surely never left: its content goes, its key is remembered."""
         with self._file() as descriptor:
             line = slot.line
-            if os.fstat(descriptor).st_ino != slot.inode:  # rewritten meanwhile: it stands elsewhere
+            if not _stands(descriptor, line):  # rewritten meanwhile, or settled by who resumed it
                 found = _find(journal.read(descriptor), _request(line.members))
                 if found is None:
                     return
                 line = found
-            elif not _stands(descriptor, line):
-                return  # another process that resumed it was first
             digest = self._digest(str(line.members["request"]))
             answered = journal.encode(_answered(line.members, digest), line.length)
             journal.write(descriptor, answered, line.offset)
@@ -154,7 +150,7 @@ class KeyStore:
         """Where a pending request stands, None where it was settled."""
         with self._file() as descriptor:
             line = _find(journal.read(descriptor), request)
-            return None if line is None else Slot(os.fstat(descriptor).st_ino, line, True)
+            return None if line is None else Slot(line, True)
 
     def close(self) -> None:
         """Close the file; a later use opens it again."""

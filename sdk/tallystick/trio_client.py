@@ -266,7 +266,7 @@ class AsyncClient(ClientBase):
             answer, tries = await self._send(pending.request, None, slot, lane)
         except ProblemError as error:
             return Resumed(pending, None, error)
-        return self._resumed(pending, answer, tries)
+        return Resumed(pending, self._raw(pending.request, answer, tries), None)
 
     async def _reply_on(self, call: Call[T], lane: Lane) -> Reply[T]:
         request = self._prepare(call)
