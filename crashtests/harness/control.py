@@ -31,6 +31,7 @@ Field = Literal[
     "sync_ms",
     "syncs_pass",
     "sync_fails",
+    "only",
 ]
 """
 ================ =====================================================================================
@@ -42,6 +43,7 @@ write_error      SQLite's result code for those writes; 0 for none
 sync_ms          how long a sync takes, at least
 syncs_pass       while sync_fails is set: how many more syncs succeed before the rest fail
 sync_fails       1: syncs fail
+only             which files faults and counts are about: ANY_FILE, DATABASE or LOG
 ================ =====================================================================================
 """
 _FIELDS: Final[tuple[Field, ...]] = (
@@ -54,7 +56,11 @@ _FIELDS: Final[tuple[Field, ...]] = (
     "sync_ms",
     "syncs_pass",
     "sync_fails",
+    "only",
 )
+ANY_FILE: Final = 0
+DATABASE: Final = apsw.SQLITE_OPEN_MAIN_DB
+LOG: Final = apsw.SQLITE_OPEN_WAL
 _WORD: Final = struct.Struct("<q")
 
 
@@ -86,19 +92,22 @@ class Control:
         for field in ("wall_ms", "monotonic_ms"):
             self.put(field, self.get(field) + round(seconds * 1000))
 
-    def break_writes(self, error: int, passing: int = 0) -> None:
+    def break_writes(self, error: int, passing: int = 0, only: int = ANY_FILE) -> None:
         """After so many more writes each fails with that result code, until ``mend``."""
+        self.put("only", only)
         self.put("writes_pass", passing)
         self.put("write_error", error)
 
-    def break_syncs(self, passing: int = 0) -> None:
+    def break_syncs(self, passing: int = 0, only: int = ANY_FILE) -> None:
         """After so many more syncs each fails, until ``mend``."""
+        self.put("only", only)
         self.put("syncs_pass", passing)
         self.put("sync_fails", 1)
 
     def mend(self) -> None:
         """The disk works again."""
-        for field in ("write_error", "sync_fails", "sync_ms"):
+        fields: tuple[Field, ...] = ("write_error", "sync_fails", "sync_ms", "only")
+        for field in fields:
             self.put(field, 0)
 
 
@@ -135,23 +144,29 @@ class _File(apsw.VFSFile):
         self._control = control
         self._sync_pipe = sync_pipe
         self._pause = Event()
+        self._kind = flags[0] & (DATABASE | LOG)
         super().__init__("", name, flags)
+
+    def _concerned(self) -> bool:
+        return self._control.get("only") in (ANY_FILE, self._kind)
 
     def xWrite(self, data: bytes, offset: int) -> None:
         control = self._control
-        control.put("writes", control.get("writes") + 1)
-        error = control.get("write_error")
-        if error and not _passes(control, "writes_pass"):
-            raise _failure(error)
+        if self._concerned():
+            control.put("writes", control.get("writes") + 1)
+            error = control.get("write_error")
+            if error and not _passes(control, "writes_pass"):
+                raise _failure(error)
         super().xWrite(data, offset)
 
     def xSync(self, flags: int) -> None:
         control = self._control
-        control.put("syncs", control.get("syncs") + 1)
-        if self._sync_pipe is not None:
-            os.write(self._sync_pipe, b"s")
-        if control.get("sync_fails") and not _passes(control, "syncs_pass"):
-            raise _failure(apsw.SQLITE_IOERR_FSYNC)
+        if self._concerned():
+            control.put("syncs", control.get("syncs") + 1)
+            if self._sync_pipe is not None:
+                os.write(self._sync_pipe, b"s")
+            if control.get("sync_fails") and not _passes(control, "syncs_pass"):
+                raise _failure(apsw.SQLITE_IOERR_FSYNC)
         super().xSync(flags)
         if control.get("sync_ms"):
             self._pause.wait(control.get("sync_ms") / 1000)

@@ -62,13 +62,15 @@ class Home:
         product: str | None = None,
         launcher: Mapping[str, str] | None = None,
         arguments: tuple[str, ...] = (),
+        descriptors: tuple[int, ...] = (),
     ) -> Daemon:
         """A daemon on this home, ready; or ended, where it refused or died before that.
 
         ``abort`` and ``hold`` arm the crash hooks. ``product`` is a directory with another copy of the
-        packages. ``launcher`` is the environment of ``launcher.py``, which then starts it.
+        packages. ``launcher`` is the environment of ``launcher.py``, which then starts it. ``descriptors``
+        are passed on.
         """
-        daemon = Daemon(self, abort, hold, product, launcher, arguments)
+        daemon = Daemon(self, abort, hold, product, launcher, arguments, descriptors)
         self.started.append(daemon)
         return daemon
 
@@ -84,6 +86,7 @@ class Daemon:
         product: str | None,
         launcher: Mapping[str, str] | None,
         arguments: tuple[str, ...],
+        descriptors: tuple[int, ...],
     ) -> None:
         self.home = home
         self.paths = home.paths
@@ -101,16 +104,16 @@ class Daemon:
             environment["TALLYD_ABORT"] = abort
         if hold is not None:
             environment["TALLYD_BATCH_HOLD"] = str(hold)
-        self.ready = self._spawn(command, environment)
+        self.ready = self._spawn(command, environment, descriptors)
 
-    def _spawn(self, command: list[str], environment: dict[str, str]) -> bool:
+    def _spawn(self, command: list[str], environment: dict[str, str], descriptors: tuple[int, ...]) -> bool:
         """Starts the process and reads its word: a line, or the end of the pipe where it ended without."""
         said, say = os.pipe()
         try:
             self.process = subprocess.Popen(
                 [*command, "--ready-fd", str(say)],
                 env=environment,
-                pass_fds=(say,),
+                pass_fds=(say, *descriptors),
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,

@@ -358,17 +358,31 @@ class Clerk:
         """Position and leaf of the last durable row: what the marker may say."""
         return self._tx.log.tail
 
-    def tidy(self, *, drain: bool = False) -> None:
-        """When idle, or at the drain: empties the outbox a step, and writes down what was suppressed."""
+    def tidy(self, *, drain: bool = False) -> bool:
+        """When idle, or at the drain: empties the outbox a step, and writes down what was suppressed.
+
+        Returns whether something is left to do: more rows than a step, or a disk that did not take it. Raises
+        SyncFailed.
+        """
         due = self._refusals.due(self._ambient.monotonic(), drain=drain)
         if not due and self._tx.one("SELECT 1 FROM outbox LIMIT 1") is None:
-            return
+            return False
+        try:
+            return self._tidy(due, drain=drain)
+        except apsw.Error as failure:
+            self._abandon()
+            logger.error("tidying up failed: %s (%s)", type(failure).__name__, failure)
+            return True
+
+    def _tidy(self, due: Sequence[tuple[str, int]], *, drain: bool) -> bool:
         self.begin()
         for actor, count in due:
             self._note_suppressed(actor, count)
-        while self._tx.log.drain_outbox(self._durable, limits.OUTBOX_DRAIN_ROWS_MAX) and drain:
-            pass
+        deleted = self._tx.log.drain_outbox(self._durable, limits.OUTBOX_DRAIN_ROWS_MAX)
+        while deleted and drain:
+            deleted = self._tx.log.drain_outbox(self._durable, limits.OUTBOX_DRAIN_ROWS_MAX)
         self.commit()
+        return deleted == limits.OUTBOX_DRAIN_ROWS_MAX
 
 
 # --- helpers ------------------------------------------------------------------------------------------------

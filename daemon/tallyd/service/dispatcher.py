@@ -165,15 +165,17 @@ class Dispatcher:
         """The clerk has finished a batch: its answers go out, and then the waiters of what it touched are
         looked after.
         """
+        busy = self._driver.untidy
         for done in self._driver.collect():
             touched: set[int] = set()
+            busy = busy or bool(done.exchanges)
             for exchange, answer in zip(done.exchanges, done.answers, strict=True):
                 exchange.reply(answer.reply)
                 touched.update(answer.sources)
             if touched:
                 self._waiters.committed(touched)
         self._last_batch = trio.current_time()
-        if self._tidy_timer is None and not self.stopping:
+        if busy and self._tidy_timer is None and not self.stopping:
             self._tidy_timer = self._door.call_at(self._last_batch + _IDLE_SECONDS, self._tidy)
 
     def _tidy(self) -> None:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Final
 
+import apsw
+
 from tallyd.clerk.clerk import Answer, Clerk, Command, SyncFailed
 from tallyd.door import Exchange
 from tallyd.readers.gate import Gate
@@ -59,6 +61,8 @@ class Driver:
         self._checkpoint_lock = threading.Lock()
         self.durable = clerk.durable
         self.largest_batch = 0
+        self.untidy = False
+        """Whether the last ``tidy`` left something to do."""
         self._thread = threading.Thread(target=self._run, name="clerk", daemon=True)
 
     def start(self, wake: Callable[[], None]) -> None:
@@ -112,7 +116,7 @@ class Driver:
     def _answers(self, batch: Sequence[Pair]) -> list[Answer]:
         try:
             if batch is _TIDY:
-                self._clerk.tidy()
+                self.untidy = self._clerk.tidy()
                 answers: list[Answer] = []
             else:
                 answers = self._clerk.run([command for command, _ in batch])
@@ -138,7 +142,15 @@ class Driver:
         if self._store.wal_bytes() <= limits.WAL_GATE_BYTES:
             return
         with self._checkpoint_lock:
-            if not self._gate.shut(lambda: self._store.truncate(self._store.writer)):
-                logger.warning(
-                    "a read transaction did not end; the write-ahead log is reset after the next batch"
+            try:
+                quiet = self._gate.shut(lambda: self._store.truncate(self._store.writer))
+            except apsw.Error as failure:
+                # All of it is in the log still: nothing is lost, and the log is long until the disk works.
+                logger.error(
+                    "the write-ahead log could not be reset, and is tried after the next batch: %s (%s)",
+                    type(failure).__name__,
+                    failure,
                 )
+                return
+        if not quiet:
+            logger.warning("a read did not end; the write-ahead log is reset after the next batch")
