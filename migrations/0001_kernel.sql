@@ -151,8 +151,9 @@ CREATE TABLE participants (
     status               TEXT    NOT NULL CHECK (status IN ('proposed', 'active', 'muted', 'revoked')),
     revision             INTEGER NOT NULL,
     authority_source_ref TEXT    NOT NULL,
-    UNIQUE (space, subject_ref)
+    UNIQUE (subject_ref, space)
 ) STRICT;
+CREATE INDEX participants_of_space ON participants (space, position);
 
 -- A contribution's record is its event's payload, which never changes; here stands what commands look up.
 CREATE TABLE contributions (

@@ -34,6 +34,7 @@ CREATE TABLE grants (
     created_ms          INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX grants_of_space ON grants (space, position);
+CREATE INDEX grants_of_subject ON grants (subject_ref, space);
 
 -- What became of a contribution or relation. The original stays as it was, but for a redacted one's content.
 CREATE TABLE dispositions (

@@ -33,9 +33,9 @@ from tallyd.clerk.bounds import judge_reply
 from tallyd.clerk.hooks import AFTER_COMMIT, BEFORE_COMMIT, Hooks, NoHooks
 from tallyd.clerk.idempotency import Intent
 from tallyd.clerk.refusals import SUPPRESSED, SUPPRESSED_BEGIN, RefusalMeter
-from tallyd.clerk.transaction import Applied, Transaction
 from tallyd.ledger import attempts, log, skeleton
 from tallyd.ledger.log import LogRow
+from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.store.ambient import Ambient
 from tallyd.store.bodies import mac
 from tallystick.protocol import limits

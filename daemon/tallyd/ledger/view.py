@@ -14,6 +14,7 @@ import msgspec
 
 from tallyd.ledger import ids, log, skeleton
 from tallyd.ledger.cursors import Cursors
+from tallyd.ledger.orders import Orders
 from tallyd.store.bodies import BodyStore, mac
 from tallyd.store.identity import Identity
 
@@ -98,6 +99,7 @@ class View:
         self.db = db
         self.identity = identity
         self.wall_ms = wall_ms
+        self.orders = Orders()
         self.keys = keys
         self.bodies = bodies or BodyStore(keys.objects)
         self.cursors = Cursors(keys.cursor, identity.epoch.number, identity.epoch.nonce)

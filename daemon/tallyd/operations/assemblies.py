@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.clerk.transaction import Applied, Event, Transaction
 from tallyd.ledger import ids, skeleton
+from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations import frontiers, objects
 from tallyd.operations.contributions import worker_space

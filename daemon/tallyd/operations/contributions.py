@@ -10,8 +10,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tallyd.admission import Admission
-from tallyd.clerk.transaction import Applied, Event, Transaction
 from tallyd.ledger import ids, log, pages, skeleton
+from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations import objects
 from tallyd.operations.results import Served, branch_of, check_open, check_revision, given, optional, space_in

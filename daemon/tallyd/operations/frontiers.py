@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.clerk.transaction import Applied, Event, Transaction
 from tallyd.ledger import ids, skeleton, times
+from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations.results import Served, branch_of, check_revision, space_in
 from tallystick.protocol import arguments

@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.clerk.transaction import Applied, Event, Transaction
 from tallyd.ledger import attempts, ids, pages, skeleton, times
 from tallyd.ledger.attempts import InvocationRow
+from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import ProjectRow, SpaceRow, View
 from tallyd.operations import assemblies
 from tallyd.operations.assemblies import AssemblyRow

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tallyd.admission import Admission
-from tallyd.clerk.transaction import Applied, Event, Transaction
 from tallyd.ledger import ids, pages, skeleton, times
+from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import PROJECT_COLUMNS, ProjectRow, View
 from tallyd.operations.results import Served, check_revision, given
 from tallystick.protocol import arguments

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Final
 
 from tallyd.admission import Admission
-from tallyd.clerk.transaction import Applied, Event, Transaction
 from tallyd.ledger import ids, skeleton
+from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow
 from tallyd.operations import objects
 from tallyd.operations.contributions import advance, compare_head, writable_space

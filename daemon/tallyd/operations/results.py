@@ -43,7 +43,7 @@ def check_revision(request: Request, current: int, what: str) -> None:
 
 
 def space_in(view: View, admission: Admission, space_id: str) -> SpaceRow:
-    """The space, where it is one of the command's project and the actor sees it. Raises Refusal ``not-found``."""
+    """The space, where it is in the command's project and seen by the actor. Raises Refusal ``not-found``."""
     space = view.space(space_id)
     project = admission.project
     if space is None or project is None or space.project != project.position:

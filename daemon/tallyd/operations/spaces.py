@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallyd.admission import Admission
-from tallyd.clerk.transaction import Applied, Event, Transaction
 from tallyd.ledger import ids, pages, skeleton, times
+from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SPACE_COLUMNS, ProjectRow, SpaceRow, View
 from tallyd.operations import objects
 from tallyd.operations.results import Served, check_revision, given, optional, space_in

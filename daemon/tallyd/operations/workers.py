@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.clerk.transaction import Applied, Transaction
 from tallyd.ledger import attempts, ids, pages, skeleton, times
 from tallyd.ledger.attempts import ENDED_STATES, AttemptRow, InvocationRow
 from tallyd.ledger.log import LogRow
+from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.operations import assemblies, frontiers, invocations, spaces
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.envelope import Request

@@ -19,11 +19,11 @@ import trio
 
 from tallyd.clerk.clerk import Clerk
 from tallyd.clerk.hooks import AbortHook, Hooks
-from tallyd.clerk.leases import Leases
-from tallyd.clerk.transaction import Transaction
 from tallyd.door import Door
 from tallyd.ledger import times
+from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
+from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
 from tallyd.operations.diagnose import Place
 from tallyd.operations.service import implementation_version

@@ -16,8 +16,8 @@ from typing import Any
 from tallyd.admission import Speaker, admit
 from tallyd.clerk.clerk import Clerk, Command
 from tallyd.clerk.hooks import Hooks
-from tallyd.clerk.leases import Leases
-from tallyd.clerk.transaction import Transaction
+from tallyd.ledger.leases import Leases
+from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.log import Log
 from tallyd.ledger.view import View
 from tallyd.readers.gate import Gate

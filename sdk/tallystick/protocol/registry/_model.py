@@ -50,10 +50,30 @@ class Mode(StrEnum):
     WRITE_PROJECT = "write_project"
     READ_SPACE = "read_space"
     WRITE_SPACE = "write_space"
+    STEWARD = "steward"
+    """Whoever answers for a space: who takes part in it, who sees it, whether it is written in."""
+    READ_ARTIFACT = "read_artifact"
+    """Whoever owns an artifact, or may read a contribution that shows it. It has no space of its own."""
+    WRITE_ARTIFACT = "write_artifact"
+    """Whoever may write anywhere, in uploads of their own."""
+    INVOKE = "invoke"
     OPERATOR = "operator"
     WORKER_CLAIM = "worker_claim"
     WORKER_FENCED = "worker_fenced"
     OWNER = "owner"
+
+
+class Emission(StrEnum):
+    """Which of the event types in a write's row one execution tells."""
+
+    EACH = "each"
+    """All of them, in order."""
+    ONE_OF = "one_of"
+    """One of them: it depends on how it went."""
+    ON_CHANGE = "on_change"
+    """All of them, or none where it found everything as it was to be."""
+    OF_CALLER = "of_caller"
+    """One of a type that the request names; the row names none."""
 
 
 class RowEffect(Struct, frozen=True):
@@ -76,9 +96,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     """One operation on one socket.
 
     `content` names the arguments that hold content, which can be erased; all others are identifiers and
-    labels, which cannot. `problems` are the kinds that it can be answered with, `events` the types that one
-    execution writes, in order. `extensions` are the ``dev.tallystick.`` members of ext that it knows, with
-    their shapes.
+    labels, which cannot. A name with a dot in it is a member inside an argument. `problems` are the kinds
+    that it can be answered with, `events` the types that it writes, and `emission` which of them one
+    execution does. `extensions` are the ``dev.tallystick.`` members of ext that it knows, with their shapes.
     """
 
     name: str
@@ -94,6 +114,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     content: tuple[str, ...] = ()
     problems: tuple[ProblemKind, ...]
     events: tuple[str, ...] = ()
+    emission: Emission = Emission.EACH
     rows: tuple[RowEffect, ...] = ()
     extensions: dict[str, type[Args]] = {}
     summary: str
@@ -135,6 +156,12 @@ WRITES: Final = (
 """A command under an idempotency key."""
 COMPARING_WRITES: Final = (*WRITES, ProblemKind.STALE_REVISION)
 """A command that compares a revision, a head or a state."""
+GUARDED_READS: Final = (*READS, ProblemKind.FORBIDDEN)
+"""A read of what its actor may see to be there, and not read."""
+GUARDED_LISTS: Final = (*LISTS, ProblemKind.FORBIDDEN)
+"""A paged list of the same."""
+GUARDED_WRITES: Final = (*COMPARING_WRITES, ProblemKind.FORBIDDEN)
+"""A comparing command that not all may do who see its object."""
 FENCED: Final = (ProblemKind.STALE_LEASE, ProblemKind.DEADLINE_EXCEEDED)
 """What a worker's attempt can run into besides."""
 

@@ -13,8 +13,8 @@ from typing import Final
 import apsw
 import msgspec
 
-from tallyd.clerk.leases import Leases
 from tallyd.ledger import ids, log, skeleton, times
+from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.view import ProjectRow, Sealed, SpaceRow, Value, View
 from tallyd.store.ambient import Ambient

@@ -1,0 +1,242 @@
+"""The prelude: one function for every channel and every operation.
+
+What a mode admits is a row of ``MODES``; an operation without a mode cannot be in the registry. The prelude's
+result is what the audit row says. A realm, project, space, invocation or attempt that is not there and one
+that the actor may not see are the same ``not-found``; ``forbidden`` is for what is seen and may not be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from tallyd.admission.access import EVERYTHING, Rights, is_member, rights
+from tallyd.ledger import agents, attempts, ids
+from tallyd.ledger.agents import AgentRow
+from tallyd.ledger.attempts import AttemptRow, InvocationRow
+from tallyd.ledger.view import ProjectRow, SpaceRow, View
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import forbidden, not_found, unauthenticated
+from tallystick.protocol.registry import Mode, Socket
+
+UNKNOWN: Final = "unknown"
+"""The actor of a channel that has shown nothing yet: the public modes alone are its."""
+
+
+class Speaker(msgspec.Struct, frozen=True):
+    """What a channel says of whoever uses it."""
+
+    actor: str
+    strength: str
+    socket: Socket
+
+
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
+    """Who acts, under which mode, and what the prelude looked up on the way."""
+
+    actor: str
+    strength: str
+    mode: str
+    scope: str
+    """Of the idempotency key: surface, actor or invocation, realm (KCP 3.1)."""
+    author: str
+    """The actor that events name."""
+    project: ProjectRow | None = None
+    invocation: InvocationRow | None = None
+    attempt: AttemptRow | None = None
+    agent: AgentRow | None = None
+    """None for the owner, who may everything."""
+
+    def rights(self, view: View, space: SpaceRow) -> Rights:
+        """What the actor may in a space."""
+        if self.agent is None:
+            return EVERYTHING
+        return rights(view, self.actor, self.agent.ceiling_ref, space)
+
+    def sees(self, view: View, space: SpaceRow) -> bool:
+        """Whether a space, and what is in it, is there for this actor."""
+        return self.agent is None or self.rights(view, space).reads
+
+    def member(self, view: View, project: int) -> bool:
+        """Whether a project is there for this actor."""
+        return self.agent is None or is_member(view, self.actor, project)
+
+
+def admit(view: View, request: Request, speaker: Speaker) -> Admission:
+    """Raises Refusal ``not-found``, ``forbidden`` or ``unauthenticated``."""
+    mode = request.operation.mode
+    if mode is Mode.PUBLIC:
+        return _admission(request, speaker, None)
+    if request.realm_id is not None and request.realm_id != ids.REALM_ID:
+        raise not_found("realm", request.realm_id)
+    agent = _who(view, speaker)
+    admission = _admission(request, speaker, agent)
+    if request.project_id is not None and request.operation.name not in _PROJECT_NOT_LOOKED_AT:
+        project = view.project(request.project_id)
+        if project is None or not admission.member(view, project.position):
+            raise not_found("project", request.project_id)
+        admission = msgspec.structs.replace(admission, project=project)
+    return MODES[mode](view, request, speaker, admission)
+
+
+_PROJECT_NOT_LOOKED_AT: Final = frozenset({"invocation_claim", "invocation_complete"})
+"""KCP compares their project with nothing; it is part of the request's digest."""
+
+
+def _who(view: View, speaker: Speaker) -> AgentRow | None:
+    """The agent that speaks, as it is now; None for the owner. A connection outlives a revocation, its
+    authority does not.
+    """
+    if speaker.actor == ids.OWNER:
+        return None
+    if speaker.actor == UNKNOWN:
+        raise unauthenticated(
+            "this socket admits whoever shows a credential first; send tallystick_authenticate"
+        )
+    agent = agents.agent(view, speaker.actor)
+    if agent is None or not agent.active(view.wall_ms()):
+        raise unauthenticated("this agent was revoked, or has expired; ask the owner to add it again")
+    return agent
+
+
+def _admission(request: Request, speaker: Speaker, agent: AgentRow | None) -> Admission:
+    return Admission(
+        actor=speaker.actor,
+        strength=speaker.strength,
+        mode=str(request.operation.mode),
+        scope=f"external_client/{speaker.actor}/{ids.REALM_ID}",
+        author=speaker.actor,
+        agent=agent,
+    )
+
+
+# --- modes --------------------------------------------------------------------------------------------------
+ModeCheck = Callable[[View, Request, Speaker, Admission], Admission]
+
+
+def _anybody(_view: View, _request: Request, _speaker: Speaker, admission: Admission) -> Admission:
+    """Whoever is known. What they then see of realm, project or space is looked up under the admission."""
+    return admission
+
+
+def _owner(_view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:
+    if admission.agent is not None:
+        raise forbidden(f"{request.operation.name} is the owner's; ask the owner to do it")
+    return admission
+
+
+def _in_space(of: Callable[[Rights, str], bool], what: str) -> ModeCheck:
+    """An actor with certain rights in the space that the arguments name; a space that is not seen is not
+    found.
+    """
+
+    def check(view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:
+        if admission.agent is None:
+            return admission
+        space_id = getattr(request.args, "space_id", None)
+        if not isinstance(space_id, str):
+            return admission  # named through another object: its operation looks both up
+        space = view.space(space_id)
+        if space is None or admission.project is None or space.project != admission.project.position:
+            raise not_found("space", space_id)
+        check_rights(
+            view, admission, space, of, f"{request.operation.name} is for {what} of space {space_id}"
+        )
+        return admission
+
+    return check
+
+
+def check_rights(
+    view: View, admission: Admission, space: SpaceRow, of: Callable[[Rights, str], bool], otherwise: str
+) -> None:
+    """Raises Refusal ``not-found`` where the space is not seen, ``forbidden`` where the rights do not do."""
+    held = admission.rights(view, space)
+    if not held.reads:
+        raise not_found("space", space.space_id)
+    if not of(held, admission.mode):
+        raise forbidden(f"{otherwise}; ask a steward to be added, or for a grant")
+
+
+def may_write(held: Rights, operation: str) -> bool:
+    """Contributors, stewards, and whoever a grant allows it."""
+    return held.may(operation)
+
+
+def may_steward(held: Rights, _operation: str) -> bool:
+    """Stewards alone."""
+    return held.stewards
+
+
+def _write_space(view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
+    name = request.operation.name
+    return _in_space(lambda held, _mode: held.may(name), "active contributors")(
+        view, request, speaker, admission
+    )
+
+
+def _claim(view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:
+    """The owner's channels; an agent's for deployments bound to it, in spaces where it may write. Else
+    ``not-found``.
+    """
+    invocation_id = str(getattr(request.args, "invocation_id"))  # noqa: B009
+    invocation = attempts.invocation(view, invocation_id)
+    if invocation is None or not may_claim(view, admission, invocation):
+        raise not_found("invocation", invocation_id)
+    return _of_invocation(admission, invocation, None)
+
+
+def may_claim(view: View, admission: Admission, invocation: InvocationRow) -> bool:
+    """Whether the actor may take an invocation, whatever its state."""
+    if admission.agent is None:
+        return True
+    if invocation.deployment_id not in admission.agent.bound_deployments():
+        return False
+    if invocation.space is None:
+        return admission.member(view, invocation.project)
+    space = view.space_at(invocation.space)
+    return space is not None and admission.rights(view, space).writes
+
+
+def _fenced(view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
+    """The attempt that the arguments name, on the channel that claimed it: elsewhere it is not there."""
+    attempt = attempts.by_secret(view, str(getattr(request.args, "attempt_id")))  # noqa: B009
+    if attempt is None or attempt.channel_actor != speaker.actor:
+        raise not_found("attempt", "the one that attempt_id names")
+    named = getattr(request.args, "invocation_id", None)
+    if isinstance(named, str) and view.position_of("inv", named) != attempt.invocation:
+        raise not_found("invocation", named)
+    invocation = attempts.invocation_at(view, attempt.invocation)
+    assert invocation is not None, "an attempt without its invocation"
+    if admission.project is not None and admission.project.position != invocation.project:
+        raise not_found("project", str(request.project_id))
+    return _of_invocation(admission, invocation, attempt)
+
+
+def _of_invocation(admission: Admission, invocation: InvocationRow, attempt: AttemptRow | None) -> Admission:
+    return msgspec.structs.replace(
+        admission,
+        scope=f"worker/{invocation.invocation_id}/{ids.REALM_ID}",
+        author=invocation.author,
+        invocation=invocation,
+        attempt=attempt,
+    )
+
+
+MODES: Final[dict[Mode, ModeCheck]] = {
+    Mode.READ_REALM: _anybody,
+    Mode.READ_PROJECT: _anybody,
+    Mode.READ_SPACE: _anybody,
+    Mode.INVOKE: _anybody,  # the operation asks for rights in the invocation's space
+    Mode.WRITE_SPACE: _write_space,
+    Mode.STEWARD: _in_space(may_steward, "stewards"),
+    Mode.WRITE_REALM: _owner,
+    Mode.WRITE_PROJECT: _owner,
+    Mode.OPERATOR: _owner,
+    Mode.OWNER: _owner,
+    Mode.WORKER_CLAIM: _claim,
+    Mode.WORKER_FENCED: _fenced,
+}
+"""What each mode admits; ``public`` admits whoever may connect, before any of these."""
