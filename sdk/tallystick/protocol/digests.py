@@ -103,7 +103,8 @@ def request_projection(
     ``surface`` is ``external_client`` or ``worker``. Request id, idempotency key, trace and causation are
     not part of the meaning. ``leave_out`` names arguments that say who speaks and not what is meant (an
     attempt and its fence); ``blank`` names arguments whose content is replaced by null, so that the digest
-    tells nothing about it. An argument that is not there stays absent in both.
+    tells nothing about it; ``manifest.runtime`` is the member ``runtime`` of the argument ``manifest``. What
+    is not there stays absent in both.
     """
     projection: dict[str, object] = {
         "version": envelope["version"],
@@ -121,12 +122,22 @@ def request_projection(
     if leave_out or blank:
         arguments = envelope["args"]
         assert isinstance(arguments, dict), "the envelope was decoded before it is digested"
-        projection["args"] = {
-            name: None if name in blank else value
-            for name, value in arguments.items()
-            if name not in leave_out
-        }
+        said = {name: value for name, value in arguments.items() if name not in leave_out}
+        for path in blank:
+            said = _blanked(said, path)
+        projection["args"] = said
     return projection
+
+
+def _blanked(members: dict[str, object], path: str) -> dict[str, object]:
+    """``members`` with null at ``path``, if there is something; as they were given they stay as they are."""
+    name, _, inner = path.partition(".")
+    if name not in members:
+        return members
+    value = members[name]
+    if not inner:
+        return {**members, name: None}
+    return {**members, name: _blanked(value, inner)} if isinstance(value, dict) else members
 
 
 def request_digest(projection: Mapping[str, object]) -> str:

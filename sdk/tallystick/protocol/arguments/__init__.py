@@ -4,7 +4,31 @@ Closed structs like the records. What stands in several operations stands once, 
 the socket or the request's ext (the attempt binding, the expected head) are `envelope`'s.
 """
 
-from ._base import Args, AttemptArgs, DualArgs, NoArgs, PageArgs
+from ._base import Args, AttemptArgs, DualArgs, FencedArgs, NoArgs, PageArgs
+from .alias import (
+    AssistantAliasBindArgs,
+    AssistantAliasListArgs,
+    AssistantAliasRevokeArgs,
+    AssistantAliasShowArgs,
+    AssistantAliasUpdateArgs,
+)
+from .artifact import (
+    ArtifactShowArgs,
+    ArtifactUploadAbortArgs,
+    ArtifactUploadBeginArgs,
+    ArtifactUploadCredentialArgs,
+    ArtifactUploadFinalizeArgs,
+    ArtifactUploadShowArgs,
+)
+from .assistant import (
+    AssistantCreateArgs,
+    AssistantListArgs,
+    AssistantRevisionListArgs,
+    AssistantRevisionRegisterArgs,
+    AssistantRevisionShowArgs,
+    AssistantShowArgs,
+)
+from .completion import ModelCompleteArgs
 from .context import ContextAssemblyCreateArgs, ContextAssemblyShowArgs, FrontierPinArgs, FrontierShowArgs
 from .contribution import (
     APPEND_EXTENSION,
@@ -15,7 +39,23 @@ from .contribution import (
     HeadArgs,
     RelationAssertArgs,
 )
+from .deployment import (
+    DeploymentActivateArgs,
+    DeploymentCreateArgs,
+    DeploymentDrainArgs,
+    DeploymentListArgs,
+    DeploymentShowArgs,
+)
+from .disclosure import DisclosureManifestShowArgs
+from .disposition import (
+    ContributionRedactArgs,
+    ContributionSupersedeArgs,
+    ContributionWithdrawArgs,
+    RelationRetractArgs,
+)
+from .emission import ApplicationEventEmitArgs
 from .event import EventPayloadArgs, EventsReadArgs, EventsWaitArgs, EventsWaitFilters
+from .grant import SpaceAccessGrantCreateArgs, SpaceAccessGrantListArgs, SpaceAccessGrantRevokeArgs
 from .invocation import (
     LEASE_EXTENSION,
     InvocationCancelArgs,
@@ -29,6 +69,31 @@ from .invocation import (
     TallystickInvocationProgressArgs,
     TallystickInvocationRenewArgs,
 )
+from .lens import LensCreateArgs, LensListArgs, LensReadArgs, LensRevokeArgs, LensShowArgs, LensUpdateArgs
+from .lifecycle import (
+    ProjectUpdateMetadataArgs,
+    SpaceArchiveArgs,
+    SpaceFreezeArgs,
+    SpacePolicyNarrowArgs,
+    SpaceReopenArgs,
+    SpaceRestrictArgs,
+    SpaceUpdateMetadataArgs,
+)
+from .participant import (
+    SpaceParticipantActivateArgs,
+    SpaceParticipantAddArgs,
+    SpaceParticipantListArgs,
+    SpaceParticipantRemoveArgs,
+    SpaceParticipantUpdateArgs,
+)
+from .policy import (
+    ProjectAccessPolicyChangeCancelArgs,
+    ProjectAccessPolicyChangeConfirmArgs,
+    ProjectAccessPolicyChangeListArgs,
+    ProjectAccessPolicyChangePrepareArgs,
+    ProjectAccessPolicyChangeShowArgs,
+)
+from .reaction import ReactionSetArgs
 from .realm import ProjectCreateArgs, ProjectListArgs, ProjectShowArgs, RealmShowArgs
 from .service import (
     DiagnoseArgs,
@@ -38,25 +103,61 @@ from .service import (
     TallystickShutdownArgs,
     TallystickStatusArgs,
 )
+from .snapshot import SnapshotReadArgs
 from .space import SpaceCreateArgs, SpaceListArgs, SpaceShowArgs
+from .widening import (
+    SpaceAccessWidenCancelArgs,
+    SpaceAccessWidenConfirmArgs,
+    SpaceAccessWidenListArgs,
+    SpaceAccessWidenPrepareArgs,
+    SpaceAccessWidenShowArgs,
+)
 
 __all__ = [
     "APPEND_EXTENSION",
     "LEASE_EXTENSION",
     "AppendExtension",
+    "ApplicationEventEmitArgs",
     "Args",
+    "ArtifactShowArgs",
+    "ArtifactUploadAbortArgs",
+    "ArtifactUploadBeginArgs",
+    "ArtifactUploadCredentialArgs",
+    "ArtifactUploadFinalizeArgs",
+    "ArtifactUploadShowArgs",
+    "AssistantAliasBindArgs",
+    "AssistantAliasListArgs",
+    "AssistantAliasRevokeArgs",
+    "AssistantAliasShowArgs",
+    "AssistantAliasUpdateArgs",
+    "AssistantCreateArgs",
+    "AssistantListArgs",
+    "AssistantRevisionListArgs",
+    "AssistantRevisionRegisterArgs",
+    "AssistantRevisionShowArgs",
+    "AssistantShowArgs",
     "AttemptArgs",
     "ContextAssemblyCreateArgs",
     "ContextAssemblyShowArgs",
     "ContributionAppendArgs",
     "ContributionListArgs",
+    "ContributionRedactArgs",
     "ContributionShowArgs",
+    "ContributionSupersedeArgs",
+    "ContributionWithdrawArgs",
+    "DeploymentActivateArgs",
+    "DeploymentCreateArgs",
+    "DeploymentDrainArgs",
+    "DeploymentListArgs",
+    "DeploymentShowArgs",
     "DiagnoseArgs",
+    "DisclosureManifestShowArgs",
     "DualArgs",
     "EventPayloadArgs",
     "EventsReadArgs",
     "EventsWaitArgs",
     "EventsWaitFilters",
+    "FencedArgs",
     "FrontierPinArgs",
     "FrontierShowArgs",
     "HeadArgs",
@@ -68,17 +169,52 @@ __all__ = [
     "InvocationListArgs",
     "InvocationShowArgs",
     "LeaseExtension",
+    "LensCreateArgs",
+    "LensListArgs",
+    "LensReadArgs",
+    "LensRevokeArgs",
+    "LensShowArgs",
+    "LensUpdateArgs",
+    "ModelCompleteArgs",
     "NoArgs",
     "PageArgs",
+    "ProjectAccessPolicyChangeCancelArgs",
+    "ProjectAccessPolicyChangeConfirmArgs",
+    "ProjectAccessPolicyChangeListArgs",
+    "ProjectAccessPolicyChangePrepareArgs",
+    "ProjectAccessPolicyChangeShowArgs",
     "ProjectCreateArgs",
     "ProjectListArgs",
     "ProjectShowArgs",
+    "ProjectUpdateMetadataArgs",
     "ProtocolInfoArgs",
+    "ReactionSetArgs",
     "RealmShowArgs",
     "RelationAssertArgs",
+    "RelationRetractArgs",
+    "SnapshotReadArgs",
+    "SpaceAccessGrantCreateArgs",
+    "SpaceAccessGrantListArgs",
+    "SpaceAccessGrantRevokeArgs",
+    "SpaceAccessWidenCancelArgs",
+    "SpaceAccessWidenConfirmArgs",
+    "SpaceAccessWidenListArgs",
+    "SpaceAccessWidenPrepareArgs",
+    "SpaceAccessWidenShowArgs",
+    "SpaceArchiveArgs",
     "SpaceCreateArgs",
+    "SpaceFreezeArgs",
     "SpaceListArgs",
+    "SpaceParticipantActivateArgs",
+    "SpaceParticipantAddArgs",
+    "SpaceParticipantListArgs",
+    "SpaceParticipantRemoveArgs",
+    "SpaceParticipantUpdateArgs",
+    "SpacePolicyNarrowArgs",
+    "SpaceReopenArgs",
+    "SpaceRestrictArgs",
     "SpaceShowArgs",
+    "SpaceUpdateMetadataArgs",
     "TallystickInvocationFailArgs",
     "TallystickInvocationProgressArgs",
     "TallystickInvocationRenewArgs",

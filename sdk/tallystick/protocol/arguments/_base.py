@@ -28,9 +28,14 @@ class DualArgs(Args, frozen=True, kw_only=True):
     fence_epoch: SafeInt | UnsetType = UNSET
 
 
-class AttemptArgs(Args, frozen=True, kw_only=True):
-    """An operation of the worker socket alone: which attempt of which invocation speaks."""
+class FencedArgs(Args, frozen=True, kw_only=True):
+    """An operation of the worker socket alone: which attempt speaks."""
 
-    invocation_id: Identifier
     attempt_id: Identifier
     fence_epoch: SafeInt
+
+
+class AttemptArgs(FencedArgs, frozen=True, kw_only=True):
+    """An operation of the worker socket about the invocation of the attempt that speaks."""
+
+    invocation_id: Identifier

@@ -1,8 +1,9 @@
 """The operations, as data: what each is called, who may call it where, what it takes, answers and writes.
 
 This is the interface; the rest follows from it. Each family's rows stand in a module of their own and are put
-together here. An operation without a row cannot be called. KCP's bundles are atomic: one is named to clients
-only where every operation that KCP puts into it is served.
+together here: families that are served, whose operations can be called, and families that are prepared, whose
+are typed and not served yet. A family comes to be served by moving its line from the one tuple to the other.
+KCP's bundles are atomic: one is named to clients only where every operation that KCP puts into it is served.
 """
 
 from collections.abc import Iterable
@@ -10,16 +11,28 @@ from typing import Final
 
 from msgspec import Struct
 
+from ._alias import ALIAS
+from ._artifact import ARTIFACT
+from ._assistant import ASSISTANT
+from ._completion import COMPLETION
 from ._context import CONTEXT
 from ._contribution import CONTRIBUTION
+from ._deployment import DEPLOYMENT
+from ._disclosure import DISCLOSURE
+from ._disposition import DISPOSITION
+from ._emission import EMISSION
 from ._event import EVENT
+from ._grant import GRANT
 from ._invocation import INVOCATION
+from ._lens import LENS
+from ._lifecycle import LIFECYCLE
 from ._model import (
     CORE,
     DEVELOPER_ASSISTANT,
     SHARED_SPACE,
     TALLYSTICK_CORE,
     TALLYSTICK_WORKER,
+    Emission,
     Kind,
     Mode,
     Operation,
@@ -28,9 +41,14 @@ from ._model import (
     Socket,
     Surface,
 )
+from ._participant import PARTICIPANT
+from ._policy import POLICY
+from ._reaction import REACTION
 from ._realm import REALM
 from ._service import SERVICE
+from ._snapshot import SNAPSHOT
 from ._space import SPACE
+from ._widening import WIDENING
 
 __all__ = [
     "BUNDLES",
@@ -38,7 +56,9 @@ __all__ = [
     "FEATURES",
     "OPERATIONS",
     "OWN_BUNDLES",
+    "PREPARED",
     "Bundle",
+    "Emission",
     "Kind",
     "Mode",
     "Operation",
@@ -46,20 +66,45 @@ __all__ = [
     "RowEffect",
     "Socket",
     "Surface",
+    "by_socket",
 ]
 
-OPERATIONS: Final[tuple[Operation, ...]] = (
-    *SERVICE,
-    *REALM,
-    *SPACE,
-    *CONTRIBUTION,
-    *CONTEXT,
-    *INVOCATION,
-    *EVENT,
+_SERVED: Final = (
+    SERVICE,
+    REALM,
+    SPACE,
+    CONTRIBUTION,
+    CONTEXT,
+    INVOCATION,
+    EVENT,
+)
+_PREPARED: Final = (
+    LIFECYCLE,
+    POLICY,
+    WIDENING,
+    PARTICIPANT,
+    GRANT,
+    DISPOSITION,
+    REACTION,
+    LENS,
+    SNAPSHOT,
+    ARTIFACT,
+    DISCLOSURE,
+    ASSISTANT,
+    DEPLOYMENT,
+    ALIAS,
+    EMISSION,
+    COMPLETION,
 )
 
+OPERATIONS: Final[tuple[Operation, ...]] = tuple(row for family in _SERVED for row in family)
+"""What can be called."""
+PREPARED: Final[tuple[Operation, ...]] = tuple(row for family in _PREPARED for row in family)
+"""What is typed and not served yet: all that KCP's bundles of ours lack. To a client it is unknown."""
 
-def _by_socket(operations: Iterable[Operation]) -> dict[tuple[Socket, str], Operation]:
+
+def by_socket(operations: Iterable[Operation]) -> dict[tuple[Socket, str], Operation]:
+    """A table of `operations` by socket and name. Raises `ValueError` where one stands twice."""
     table: dict[tuple[Socket, str], Operation] = {}
     for operation in operations:
         key = (operation.socket, operation.name)
@@ -69,7 +114,7 @@ def _by_socket(operations: Iterable[Operation]) -> dict[tuple[Socket, str], Oper
     return table
 
 
-BY_SOCKET: Final[dict[tuple[Socket, str], Operation]] = _by_socket(OPERATIONS)
+BY_SOCKET: Final[dict[tuple[Socket, str], Operation]] = by_socket(OPERATIONS)
 
 
 class Bundle(Struct, frozen=True):
@@ -81,19 +126,20 @@ class Bundle(Struct, frozen=True):
     own: bool
 
 
-def _bundle(name: str, *, whole: bool, own: bool) -> Bundle:
+def _bundle(name: str, *, own: bool = False) -> Bundle:
     names = dict.fromkeys(operation.name for operation in OPERATIONS if operation.bundle == name)
+    whole = all(operation.bundle != name for operation in PREPARED)
     return Bundle(name, tuple(names), whole, own)
 
 
 BUNDLES: Final[dict[str, Bundle]] = {
     bundle.name: bundle
     for bundle in (
-        _bundle(CORE, whole=True, own=False),
-        _bundle(SHARED_SPACE, whole=False, own=False),
-        _bundle(DEVELOPER_ASSISTANT, whole=False, own=False),
-        _bundle(TALLYSTICK_CORE, whole=True, own=True),
-        _bundle(TALLYSTICK_WORKER, whole=True, own=True),
+        _bundle(CORE),
+        _bundle(SHARED_SPACE),
+        _bundle(DEVELOPER_ASSISTANT),
+        _bundle(TALLYSTICK_CORE, own=True),
+        _bundle(TALLYSTICK_WORKER, own=True),
     )
 }
 

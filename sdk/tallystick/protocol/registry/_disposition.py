@@ -1,0 +1,71 @@
+"""What is said of contributions and relations afterwards: each once of each."""
+
+from typing import Final
+
+from tallystick.protocol import arguments, records
+from tallystick.protocol.problems import Kind as ProblemKind
+
+from ._model import GUARDED_WRITES, SHARED_SPACE, Kind, Mode, Operation, Placement, Socket
+
+DISPOSITION: Final = (
+    Operation(
+        name="contribution_withdraw",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.WRITE,
+        mode=Mode.WRITE_SPACE,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.ContributionWithdrawArgs,
+        result=records.ContributionWithdrawal,
+        problems=GUARDED_WRITES,
+        events=("dev.kovee.space.contribution-withdrawn.v1",),
+        summary="Say that nobody stands by a contribution any longer.",
+    ),
+    Operation(
+        name="contribution_supersede",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.WRITE,
+        mode=Mode.WRITE_SPACE,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.ContributionSupersedeArgs,
+        result=records.ContributionSupersession,
+        problems=(*GUARDED_WRITES, ProblemKind.CYCLE),
+        events=("dev.kovee.space.contribution-superseded.v1",),
+        summary="Put another contribution in the place of one.",
+    ),
+    Operation(
+        name="contribution_redact",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.WRITE,
+        mode=Mode.STEWARD,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.ContributionRedactArgs,
+        result=records.ContributionRedaction,
+        problems=GUARDED_WRITES,
+        events=("dev.kovee.space.contribution-redacted.v1",),
+        summary="Erase a contribution's body.",
+    ),
+    Operation(
+        name="relation_retract",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.WRITE,
+        mode=Mode.WRITE_SPACE,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.RelationRetractArgs,
+        result=records.RelationDisposition,
+        problems=GUARDED_WRITES,
+        events=("dev.kovee.space.relation-retracted.v1",),
+        summary="Say that a relation is no longer asserted.",
+    ),
+)

@@ -1,0 +1,83 @@
+"""The prepared widenings of who may see a space: what is confirmed is what was prepared."""
+
+from typing import Final
+
+from tallystick.protocol import arguments, records
+
+from ._model import GUARDED_WRITES, LISTS, READS, SHARED_SPACE, Kind, Mode, Operation, Placement, Socket
+
+WIDENING: Final = (
+    Operation(
+        name="space_access_widen_prepare",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.WRITE,
+        mode=Mode.STEWARD,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.SpaceAccessWidenPrepareArgs,
+        result=records.SpaceAccessWidening,
+        problems=GUARDED_WRITES,
+        events=("dev.kovee.space.access-widening-prepared.v1",),
+        summary="Prepare the widening of a space, bound to all that it shows.",
+    ),
+    Operation(
+        name="space_access_widen_show",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.READ,
+        mode=Mode.READ_SPACE,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.SpaceAccessWidenShowArgs,
+        result=records.SpaceAccessWidening,
+        problems=READS,
+        summary="One prepared widening.",
+    ),
+    Operation(
+        name="space_access_widen_list",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.READ,
+        mode=Mode.READ_PROJECT,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.SpaceAccessWidenListArgs,
+        result=records.SpaceAccessWideningPage,
+        problems=LISTS,
+        summary="The prepared widenings, a page at a time, in order of creation.",
+    ),
+    Operation(
+        name="space_access_widen_confirm",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.WRITE,
+        mode=Mode.STEWARD,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.SpaceAccessWidenConfirmArgs,
+        result=records.SpaceAccessWidening,
+        problems=GUARDED_WRITES,
+        events=("dev.kovee.space.access-widening-confirmed.v1",),
+        summary="Put a prepared widening into force, if nothing that it is bound to has moved.",
+    ),
+    Operation(
+        name="space_access_widen_cancel",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.WRITE,
+        mode=Mode.STEWARD,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.SpaceAccessWidenCancelArgs,
+        result=records.SpaceAccessWidening,
+        problems=GUARDED_WRITES,
+        events=("dev.kovee.space.access-widening-canceled.v1",),
+        summary="Drop a prepared widening.",
+    ),
+)
