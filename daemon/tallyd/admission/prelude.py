@@ -229,6 +229,7 @@ MODES: Final[dict[Mode, ModeCheck]] = {
     Mode.READ_REALM: _anybody,
     Mode.READ_PROJECT: _anybody,
     Mode.READ_SPACE: _anybody,
+    Mode.UPLOAD: _anybody,  # an upload is its owner's, which the operation sees to
     Mode.INVOKE: _anybody,  # the operation asks for rights in the invocation's space
     Mode.WRITE_SPACE: _write_space,
     Mode.STEWARD: _in_space(may_steward, "stewards"),
