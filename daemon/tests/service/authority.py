@@ -1,0 +1,79 @@
+"""Who may call what, written by hand, and not from the registry that the code reads.
+
+A line is an operation; a column is who calls it, and how. ``ok`` is admitted and done; every other word is a
+refusal (``KINDS``). No cell is left open: an operation without a line must not exist, and one that exists
+must have its line.
+
+========= ============================================================================================
+owner     on the client socket, as itself
++attempt  the same, but naming the attempt that is current: authority is not gained by writing an id down
+current   on the worker socket, with the attempt that holds the invocation
+stale     on the worker socket, with an attempt whose invocation has gone on without it
+guessed   on the worker socket, with an attempt id that nobody was given
+none      on the worker socket, without any attempt
+========= ============================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+AUTHORITY: Final = """
+operation                      | owner   | +attempt | current | stale   | guessed | none
+hello                          | ok      | invalid  | invalid | invalid | invalid | ok
+protocol_info                  | ok      | invalid  | unknown | unknown | unknown | unknown
+diagnose                       | ok      | invalid  | unknown | unknown | unknown | unknown
+realm_show                     | ok      | invalid  | unknown | unknown | unknown | unknown
+project_create                 | ok      | invalid  | unknown | unknown | unknown | unknown
+project_show                   | ok      | invalid  | unknown | unknown | unknown | unknown
+project_list                   | ok      | invalid  | unknown | unknown | unknown | unknown
+space_create                   | ok      | invalid  | unknown | unknown | unknown | unknown
+space_show                     | ok      | invalid  | unknown | unknown | unknown | unknown
+space_list                     | ok      | invalid  | unknown | unknown | unknown | unknown
+contribution_append            | ok      | surface  | ok      | stale   | nothing | surface
+contribution_show              | ok      | invalid  | unknown | unknown | unknown | unknown
+contribution_list              | ok      | invalid  | unknown | unknown | unknown | unknown
+relation_assert                | ok      | surface  | ok      | stale   | nothing | surface
+frontier_pin                   | ok      | invalid  | unknown | unknown | unknown | unknown
+frontier_show                  | ok      | invalid  | unknown | unknown | unknown | unknown
+context_assembly_create        | ok      | surface  | ok      | stale   | nothing | surface
+context_assembly_show          | ok      | invalid  | unknown | unknown | unknown | unknown
+invocation_create              | ok      | invalid  | unknown | unknown | unknown | unknown
+invocation_show                | ok      | invalid  | unknown | unknown | unknown | unknown
+invocation_list                | ok      | invalid  | unknown | unknown | unknown | unknown
+invocation_cancel              | ok      | surface  | nothing | nothing | nothing | surface
+invocation_claim               | unknown | unknown  | invalid | invalid | invalid | ok
+invocation_complete            | unknown | unknown  | ok      | stale   | nothing | invalid
+events_read                    | ok      | invalid  | unknown | unknown | unknown | unknown
+events_wait                    | ok      | invalid  | unknown | unknown | unknown | unknown
+event_payload                  | ok      | invalid  | unknown | unknown | unknown | unknown
+tallystick_limits              | ok      | invalid  | unknown | unknown | unknown | unknown
+tallystick_status              | ok      | invalid  | unknown | unknown | unknown | unknown
+tallystick_shutdown            | ok      | invalid  | unknown | unknown | unknown | unknown
+tallystick_invocation_progress | unknown | unknown  | ok      | stale   | nothing | invalid
+tallystick_invocation_renew    | unknown | unknown  | ok      | stale   | nothing | invalid
+tallystick_invocation_fail     | unknown | unknown  | ok      | stale   | nothing | invalid
+"""
+"""An attempt that is named where the operation takes none is ``invalid``: arguments are closed. A claim names
+an invocation and no attempt. A worker that cancels finds nothing, whoever it is: an attempt has no children."""
+
+KINDS: Final = {
+    "ok": None,
+    "invalid": "invalid",
+    "surface": "forbidden-surface",
+    "unknown": "unknown-op",
+    "stale": "stale-lease",
+    "nothing": "not-found",
+}
+
+OWNER: Final = ("owner", "+attempt")
+WORKERS: Final = ("current", "stale", "guessed", "none")
+
+
+def table() -> dict[str, dict[str, str | None]]:
+    """By operation and column the kind of the refusal, None for what is done."""
+    head, *lines = [[cell.strip() for cell in line.split("|")] for line in AUTHORITY.strip().splitlines()]
+    return {
+        name: {column: KINDS[word] for column, word in zip(head[1:], words, strict=True)}
+        for name, *words in lines
+    }

@@ -1,0 +1,71 @@
+"""Homes with daemons that are ended, and the prepared store that tests copy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+_ROOT: Final = Path(__file__).parents[3]
+for _directory in (_ROOT / "crashtests", _ROOT / "sdk" / "tests"):
+    if str(_directory) not in sys.path:
+        sys.path.append(str(_directory))  # homes of daemons and the judge of replies stand there
+
+from harness.home import Home  # noqa: E402
+from hypothesis import settings  # noqa: E402
+from world import World, build  # noqa: E402
+
+from .process import NewHome, Tallyd  # noqa: E402
+
+settings.register_profile("house", derandomize=True, deadline=None, database=None)
+settings.load_profile("house")
+
+
+@pytest.fixture
+def new_home() -> Iterator[NewHome]:
+    """Makes homes; their daemons are ended and their directories removed afterwards."""
+    made: list[Home] = []
+
+    def make() -> Home:
+        made.append(Home())
+        return made[-1]
+
+    yield make
+    for home in made:
+        home.close()
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Home:
+    """One home, empty."""
+    return new_home()
+
+
+@pytest.fixture(scope="session")
+def world() -> Iterator[World]:
+    """A store with a project, a space, invocations and attempts, made once in each test process."""
+    home = Home()
+    try:
+        yield build(home)
+    finally:
+        home.close()
+
+
+@pytest.fixture
+def world_home(world: World, home: Home) -> Home:
+    """A home with a copy of that store; no daemon runs."""
+    return home.copy_of(world.home)
+
+
+@pytest.fixture(scope="session")
+def shared(world: World) -> Iterator[Tallyd]:
+    """A daemon on a copy of that store for tests that leave no trace for others; it must end well."""
+    home = Home().copy_of(world.home)
+    try:
+        with Tallyd(home) as daemon:
+            yield daemon
+    finally:
+        home.close()
