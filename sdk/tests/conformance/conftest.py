@@ -8,7 +8,12 @@ import pytest
 from .kcp_vectors import data_root, operation_vectors, vectors
 
 PROPERTY: Final = "kcp_vectors"
-FAMILIES: Final = {"envelope": "envelope vectors", "operations": "vectors of the operations built"}
+FAMILIES: Final = {
+    "envelope": "envelope vectors",
+    "served": "vectors of the operations served",
+    "prepared": "vectors of the operations prepared",
+}
+OPERATIONS: Final = ("served", "prepared")
 
 
 @pytest.hookimpl(trylast=True)
@@ -25,7 +30,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if data_root() is None:
         terminalreporter.write_line("KCP's vectors: skipped, its data is not here (set KCP_DATA)")
         return
-    found = {"envelope": len(vectors("envelope")), "operations": len(operation_vectors())}
+    found = Counter("served" if vector.served else "prepared" for vector in operation_vectors())
+    found["envelope"] = len(vectors("envelope"))
     for family, words in FAMILIES.items():
         if ran[family]:  # else the run was about other tests
             terminalreporter.write_line(f"{passed[family]} of {found[family]} {words}")
+    if any(ran[family] for family in OPERATIONS):
+        counts = (sum(counter[family] for family in OPERATIONS) for counter in (passed, found))
+        terminalreporter.write_line("{} of {} vectors of operations".format(*counts))

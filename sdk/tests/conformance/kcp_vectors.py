@@ -7,8 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tallystick.protocol.registry import BY_SOCKET, Operation, Socket
+from tallystick.protocol.registry import BY_SOCKET, OPERATIONS, PREPARED, Operation, Socket, by_socket
 
+KNOWN: Final = by_socket((*OPERATIONS, *PREPARED))
+"""Every operation that is typed, whether it is served or not yet."""
 NO_DATA: Final = "KCP's data is not here: set KCP_DATA to the directory that holds vectors and schemas"
 _BESIDE: Final = Path(__file__).resolve().parents[3].parent / "shared" / "kcp"
 
@@ -26,12 +28,13 @@ class Vector(NamedTuple):
 
 
 class RequestVector(NamedTuple):
-    """A request as a line: `valid` says whether its shape is right, on that socket."""
+    """A request as a line: `valid` says whether its shape is right on that socket, where it is `served`."""
 
     name: str
     socket: Socket
     raw: bytes
     valid: bool
+    served: bool = True
 
 
 class ResultVector(NamedTuple):
@@ -41,6 +44,10 @@ class ResultVector(NamedTuple):
     operation: Operation
     value: object
     valid: bool
+
+    @property
+    def served(self) -> bool:
+        return self.operation in OPERATIONS
 
 
 def data_root() -> Path | None:
@@ -68,16 +75,11 @@ def operation_of(schema: str) -> str:
     return schema.removesuffix("-request").removesuffix("-result").replace("-", "_")
 
 
-def is_built(operation: str) -> bool:
-    """Whether that operation is in the registry, on either socket."""
-    return any((socket, operation) in BY_SOCKET for socket in Socket)
-
-
 def socket_of(operation: str, request: dict[str, Any]) -> Socket:
     """The socket for a request: the worker's where it names an attempt and the operation is there too."""
     args = request.get("args")
     binds = isinstance(args, dict) and "attempt_id" in args
-    if (Socket.WORKER, operation) in BY_SOCKET and (binds or (Socket.CLIENT, operation) not in BY_SOCKET):
+    if (Socket.WORKER, operation) in KNOWN and (binds or (Socket.CLIENT, operation) not in KNOWN):
         return Socket.WORKER
     return Socket.CLIENT
 
@@ -98,31 +100,32 @@ def text_of(given: dict[str, Any]) -> bytes:
 
 
 def operation_vectors() -> list[RequestVector | ResultVector]:
-    """The vectors of ops/ whose operation is built."""
-    built: list[RequestVector | ResultVector] = []
+    """The vectors of ops/ whose operation is one of ours, served or prepared."""
+    ours: list[RequestVector | ResultVector] = []
     for vector in vectors("ops"):
         schema, value = vector.given["schema"], vector.given["value"]
         name = operation_of(schema)
-        if not is_built(name):
+        operation = KNOWN.get((Socket.CLIENT, name)) or KNOWN.get((Socket.WORKER, name))
+        if operation is None:
             continue
         if schema.endswith("-request"):
             socket = socket_of(name, value)
-            built.append(RequestVector(vector.name, socket, line_of(value), vector.is_valid))
+            served = (socket, name) in BY_SOCKET
+            ours.append(RequestVector(vector.name, socket, line_of(value), vector.is_valid, served))
         else:
-            operation = BY_SOCKET.get((Socket.CLIENT, name)) or BY_SOCKET[Socket.WORKER, name]
-            built.append(ResultVector(vector.name, operation, value, vector.is_valid))
-    return built
+            ours.append(ResultVector(vector.name, operation, value, vector.is_valid))
+    return ours
 
 
 def iter_request_vectors() -> Iterator[RequestVector]:
-    """Every vector that can be sent over a socket: of built operations, and texts that no parser may take.
+    """Every vector that can be sent over a socket: of served operations, and texts that no parser may take.
 
     A valid one may be answered with any problem but `invalid`, `unknown-op` and `forbidden-surface`, for what
     it names does not exist; an invalid one with `invalid` or `forbidden-surface` only.
     """
-    for built in operation_vectors():
-        if isinstance(built, RequestVector):
-            yield built
+    for ours in operation_vectors():
+        if isinstance(ours, RequestVector) and ours.served:
+            yield ours
     for vector in vectors("envelope"):
         given = vector.given
         if (

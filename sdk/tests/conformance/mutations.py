@@ -2,27 +2,30 @@
 past its bound.
 
 The right ones stand in vectors/requests.json, with what may be left out and where any text or value may
-stand. So these mutants know nothing of the product's types.
+stand. So these mutants know nothing of the product's types; of its registry only which requests are served.
 """
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.registry import BY_SOCKET, Socket
 
 Path_: TypeAlias = tuple[str | int, ...]
 _FILE: Final = Path(__file__).resolve().parents[1] / "vectors" / "requests.json"
 _OTHERS: Final[tuple[Any, ...]] = (None, True, 7, 1.5, "text", [], {})
-_TOO_LONG: Final = "a" * 70_000
-"""Longer than the longest string of the protocol."""
+_TOO_LONG: Final = "a" * 131_073
+"""Longer than the longest string of the protocol, which is a prompt."""
 _TOO_MANY: Final = 257
 
 
 class Specimen(NamedTuple):
-    """A right request: what may be left out, and where any text, an empty one, or any value may stand."""
+    """A right request: what may be left out, and where any text, an empty one, or any value may stand.
+
+    `open` are objects of any members, `sets` lists whose items are distinct.
+    """
 
     name: str
     socket: Socket
@@ -31,6 +34,8 @@ class Specimen(NamedTuple):
     texts: frozenset[str]
     empty: frozenset[str]
     free: frozenset[str]
+    open: frozenset[str]
+    sets: frozenset[str]
 
 
 class Mutant(NamedTuple):
@@ -40,16 +45,18 @@ class Mutant(NamedTuple):
     request: dict[str, Any]
 
 
-def specimens() -> list[Specimen]:
-    """The right requests, one for each operation on each of its sockets."""
+def specimens(operations: Container[tuple[Socket, str]] = BY_SOCKET) -> list[Specimen]:
+    """The right requests, one at least for each of `operations` on each of its sockets."""
+    keys = ("optional", "texts", "empty", "free", "open", "sets")
     return [
         Specimen(
             entry["name"],
             Socket(entry["socket"]),
             entry["request"],
-            *(frozenset(entry.get(key, ())) for key in ("optional", "texts", "empty", "free")),
+            *(frozenset(entry.get(key, ())) for key in keys),
         )
         for entry in json.loads(_FILE.read_text(encoding="utf-8"))["requests"]
+        if (Socket(entry["socket"]), entry["request"]["op"]) in operations
     ]
 
 
@@ -68,7 +75,10 @@ def broken(specimen: Specimen) -> Iterator[Mutant]:
     for path, value in _nodes(specimen):
         name = _named(path) or "the request"
         if isinstance(value, dict):
-            yield Mutant(f"a member too many in {name}", _with(specimen.request, (*path, "unexpected"), 1))
+            if name not in specimen.open:
+                yield Mutant(
+                    f"a member too many in {name}", _with(specimen.request, (*path, "unexpected"), 1)
+                )
             if value:
                 yield Mutant(
                     f"{name} as a list of its members", _with(specimen.request, path, [*value.values()])
@@ -92,24 +102,30 @@ def _past_bounds(specimen: Specimen, name: str, value: Any) -> Iterator[tuple[st
     elif isinstance(value, list) and value:
         yield "of too many items", [value[0]] * _TOO_MANY
         yield "with a null in it", [*value, None]
+        if name in specimen.sets:
+            yield "with an item twice", [*value, value[-1]]
     elif type(value) is int:
         yield "negative", -1
         yield "past the safe integers", 2**53
         if name.endswith(".limit"):
             yield "zero", 0
             yield "too large", 513
+        if name.endswith(".max_output_tokens"):
+            yield "zero", 0
         if name.endswith(".term_seconds"):
             yield "too small", 9
             yield "too large", 86_401
 
 
 def _nodes(specimen: Specimen) -> Iterator[tuple[Path_, Any]]:
-    """Each value of the request and its path, the whole first, without what is inside free values."""
+    """Each value of the request and its path, the whole first; no free value, nothing inside an open one."""
 
     def walk(path: Path_, value: Any) -> Iterator[tuple[Path_, Any]]:
         if _named(path) in specimen.free:
             return
         yield path, value
+        if _named(path) in specimen.open:
+            return
         items = (
             value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         )
@@ -120,9 +136,9 @@ def _nodes(specimen: Specimen) -> Iterator[tuple[Path_, Any]]:
 
 
 def _members(specimen: Specimen) -> Iterator[Path_]:
-    """The path of each member of each object that is not free."""
+    """The path of each member of each object that is neither free nor open."""
     for path, value in _nodes(specimen):
-        if isinstance(value, dict):
+        if isinstance(value, dict) and _named(path) not in specimen.open:
             yield from ((*path, key) for key in value)
 
 

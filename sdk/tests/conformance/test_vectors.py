@@ -17,6 +17,7 @@ from tallystick.protocol.registry import BY_SOCKET, Operation, Placement, Socket
 from tallystick.protocol.shapes import Misshapen, convert
 
 from .kcp_vectors import (
+    KNOWN,
     NO_DATA,
     RequestVector,
     ResultVector,
@@ -30,6 +31,8 @@ from .kcp_vectors import (
 
 Note = Callable[[str, object], None]
 SHAPE_REFUSALS = (ProblemKind.INVALID, ProblemKind.FORBIDDEN_SURFACE, ProblemKind.UNKNOWN_OP)
+GOVERNED = 40
+"""Vectors of ops/ that belong to a bundle which is not ours."""
 
 
 def each(found: Sequence[Vector | RequestVector | ResultVector]) -> pytest.MarkDecorator:
@@ -189,7 +192,7 @@ def test_every_envelope_vector_is_judged() -> None:
 def shape_refusal(vector: RequestVector) -> ProblemKind | None:
     """The kind of the refusal where the door refuses the request for its shape."""
     try:
-        decode_request(vector.raw, vector.socket)
+        decode_request(vector.raw, vector.socket, KNOWN)
     except Refusal as refusal:
         return refusal.kind
     return None
@@ -198,9 +201,15 @@ def shape_refusal(vector: RequestVector) -> ProblemKind | None:
 @each(operation_vectors())
 def test_operation(vector: RequestVector | ResultVector, record_property: Note) -> None:
     """A request passes the door on its socket, and a result decodes, exactly where the vector says so."""
-    record_property("kcp_vectors", "operations")
+    record_property("kcp_vectors", "served" if vector.served else "prepared")
     if isinstance(vector, RequestVector):
         assert (shape_refusal(vector) in SHAPE_REFUSALS) != vector.valid
     else:
         result = ijson.parse(line_of(vector.value), ijson.Cap.REPLY)
         assert is_taken(lambda: convert(result, vector.operation.result)) == vector.valid
+
+
+@pytest.mark.skipif(data_root() is None, reason=NO_DATA)
+def test_every_vector_of_our_bundles_is_judged() -> None:
+    """All vectors of ops/ but those of the bundle that is not ours are judged above."""
+    assert len(operation_vectors()) == len(vectors("ops")) - GOVERNED
