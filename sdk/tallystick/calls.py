@@ -15,7 +15,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Concatenate, Final, NamedTuple, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import (
+    TYPE_CHECKING,
+    Concatenate,
+    Final,
+    NamedTuple,
+    ParamSpec,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
 
 from tallystick.core import REALM, Call, Read, Surface, Write
 from tallystick.errors import NotSendable
@@ -47,12 +57,12 @@ class SpaceRef(NamedTuple):
     main_branch_id: str
 
 
-if TYPE_CHECKING:
-    Part = records.ContributionPart | Mapping[str, JsonValue]
-    Linkable = records.ObjectRef | records.Contribution | records.Relation
-    Named = Linkable | str
-    Project = records.Project | str
-    Space = records.Space | SpaceRef
+# In quotes, since the records are not imported before they are needed.
+Part: TypeAlias = "records.ContributionPart | Mapping[str, JsonValue]"
+Linkable: TypeAlias = "records.ObjectRef | records.Contribution | records.Relation"
+Named: TypeAlias = "Linkable | str"
+Project: TypeAlias = "records.Project | str"
+Space: TypeAlias = "records.Space | SpaceRef"
 
 
 class ReadOptions(TypedDict, total=False):

@@ -25,7 +25,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 from time import monotonic
@@ -390,7 +390,7 @@ class Client(BlockingClient):
         after_cursor: str | None = None,
         type_prefixes: Sequence[str] = (),
         deadline_seconds: float | None = None,
-    ) -> Iterator[records.Event | Gap]:
+    ) -> Generator[records.Event | Gap, None, None]:
         """A project's events as they come, for ever, each at least once; see ``tallystick.follow``.
 
         ``cursor_store`` is the file in which the place is kept: where it holds one, it is there that

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
@@ -361,7 +361,7 @@ class TrioClient(AsyncClient):
         after_cursor: str | None = None,
         type_prefixes: Sequence[str] = (),
         deadline_seconds: float | None = None,
-    ) -> AsyncIterator[records.Event | Gap]:
+    ) -> AsyncGenerator[records.Event | Gap, None]:
         """``Client.follow``, async: use it inside ``contextlib.aclosing``, so that its connection is
         closed."""
         from tallystick.follow import CursorStore, Follower
