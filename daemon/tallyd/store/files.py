@@ -29,8 +29,16 @@ class Disk:
         """A descriptor for writing; the file is empty, and was not reached through a symbolic link."""
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
 
+    def extend(self, path: str, mode: int) -> int:
+        """A descriptor for writing that leaves what is there; not reached through a symbolic link either."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return os.open(path, flags, mode)
+
     def write(self, descriptor: int, data: bytes) -> int:
         return os.write(descriptor, data)
+
+    def write_at(self, descriptor: int, data: bytes, offset: int) -> int:
+        return os.pwrite(descriptor, data, offset)
 
     def sync(self, descriptor: int) -> None:
         if sys.platform == "darwin":  # fsync there leaves the drive's own cache unwritten
