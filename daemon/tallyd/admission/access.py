@@ -1,0 +1,129 @@
+"""What an actor may see and do in a space: participants, grants, ceilings.
+
+The owner may everything, everywhere. Anybody else has rights in a space from two sources, and the wider
+counts:
+
+=========================== ==================== ======================================================
+source                      while                gives
+=========================== ==================== ======================================================
+participant, observer       active or muted      reading
+participant, contributor    active               reading, writing
+participant, steward        active               reading, writing, stewardship
+participant, any role       muted                reading
+grant                       active, not expired  what its actions say: ``read``, ``contribute``, ``steward``,
+                                                 or the name of an operation, which implies reading
+=========================== ==================== ======================================================
+
+A space of visibility ``project`` is read by whoever has rights in any space of its project; a restricted one
+only by its own. A proposed or revoked participant has nothing. A grant reaches up to its ceiling, a
+participant up to the ceiling of the agent.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from tallyd.ledger.view import SpaceRow, View
+
+READ: Final = "read"
+CONTRIBUTE: Final = "contribute"
+STEWARD: Final = "steward"
+
+_WRITERS: Final = frozenset({"contributor", "steward"})
+
+
+class Rights(msgspec.Struct, frozen=True):
+    """Of one actor in one space."""
+
+    reads: bool
+    writes: bool
+    stewards: bool
+    actions: frozenset[str]
+    """Operations that a grant names."""
+    ceilings: tuple[str | None, ...]
+    """One for each source of reading; the highest counts, and None is no ceiling."""
+
+    def may(self, operation: str) -> bool:
+        """Whether an operation that writes is allowed here."""
+        return self.writes or operation in self.actions
+
+    def reaches(self, view: View, classification: str) -> bool:
+        """Whether something of that classification may be read here."""
+        return any(view.orders.reaches(ceiling, classification) for ceiling in self.ceilings)
+
+
+NOTHING: Final = Rights(False, False, False, frozenset(), ())
+EVERYTHING: Final = Rights(True, True, True, frozenset(), (None,))
+
+
+def rights(view: View, actor: str, ceiling: str | None, space: SpaceRow) -> Rights:
+    """The rights of an actor, other than the owner, in a space."""
+    own = _participation(view, actor, ceiling, space)
+    granted = _grants(view, actor, space)
+    ceilings = (*(own.ceilings if own.reads else ()), *(granted.ceilings if granted.reads else ()))
+    reads = own.reads or granted.reads
+    if not reads and space.visibility == "project" and is_member(view, actor, space.project):
+        reads, ceilings = True, (ceiling,)
+    return Rights(
+        reads=reads,
+        writes=own.writes or granted.writes,
+        stewards=own.stewards or granted.stewards,
+        actions=granted.actions,
+        ceilings=ceilings,
+    )
+
+
+def _participation(view: View, actor: str, ceiling: str | None, space: SpaceRow) -> Rights:
+    row = view.db.execute(
+        "SELECT role, status FROM participants WHERE subject_ref = ? AND space = ?", (actor, space.position)
+    ).fetchone()
+    if row is None or row[1] not in ("active", "muted"):
+        return NOTHING
+    active = row[1] == "active"
+    writes = active and row[0] in _WRITERS
+    return Rights(True, writes, active and row[0] == "steward", frozenset(), (ceiling,))
+
+
+def _grants(view: View, actor: str, space: SpaceRow) -> Rights:
+    now = view.wall_ms()
+    actions: set[str] = set()
+    ceilings: list[str | None] = []
+    rows = view.db.execute(
+        "SELECT allowed_actions, ceiling_ref FROM grants WHERE subject_ref = ? AND space = ? AND status = "
+        "'active' "
+        "AND (expires_ms IS NULL OR expires_ms > ?)",
+        (actor, space.position, now),
+    )
+    for allowed, ceiling in rows:
+        actions.update(msgspec.json.decode(allowed, type=list[str]))
+        ceilings.append(ceiling)
+    return Rights(
+        reads=bool(actions),
+        writes=bool(actions & {CONTRIBUTE, STEWARD}),
+        stewards=STEWARD in actions,
+        actions=frozenset(actions - {READ, CONTRIBUTE, STEWARD}),
+        ceilings=tuple(ceilings),
+    )
+
+
+def is_member(view: View, actor: str, project: int) -> bool:
+    """Whether an actor has rights in any space of a project: who has none does not see that it is there."""
+    participates = view.one(
+        "SELECT 1 FROM participants AS p JOIN spaces AS s ON s.position = p.space "
+        "WHERE p.subject_ref = ? AND s.project = ? AND p.status IN ('active', 'muted') LIMIT 1",
+        actor,
+        project,
+    )
+    if participates is not None:
+        return True
+    granted = view.one(
+        "SELECT 1 FROM grants AS g JOIN spaces AS s ON s.position = g.space WHERE g.subject_ref = ? AND "
+        "s.project = ? "
+        "AND g.status = 'active' AND (g.expires_ms IS NULL OR g.expires_ms > ?) LIMIT 1",
+        actor,
+        project,
+        view.wall_ms(),
+    )
+    return granted is not None

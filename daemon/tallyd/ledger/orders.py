@@ -1,0 +1,56 @@
+"""Orders of policies and of classifications, as the owner declares them in ``tallyd.toml``.
+
+Between two declared names there is an answer: one is above, below or the same as the other. A name that was
+not declared is incomparable to every other. ``class-sensitive`` is above all other classifications, declared
+or not: reading it leaves a record first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+SENSITIVE: Final = "class-sensitive"
+
+
+class Order(msgspec.Struct, frozen=True):
+    """Names from the lowest, or widest, to the highest, or narrowest."""
+
+    names: tuple[str, ...] = ()
+
+    def compare(self, left: str, right: str) -> int | None:
+        """Negative, zero or positive as ``left`` is below, the same as, or above ``right``; None:
+        incomparable.
+        """
+        if left == right:
+            return 0
+        if left not in self.names or right not in self.names:
+            return None
+        return self.names.index(left) - self.names.index(right)
+
+
+class Orders(msgspec.Struct, frozen=True):
+    """What the owner declared; nothing, unless told."""
+
+    policies: Order = Order()
+    classifications: Order = Order()
+
+    def reaches(self, ceiling: str | None, classification: str) -> bool:
+        """Whether something of a classification may be read under a ceiling. No ceiling reaches everything.
+
+        Incomparable names are readable by whoever may read the space: they are listed by ``diagnose``.
+        """
+        if ceiling is None or ceiling == classification:
+            return True
+        if SENSITIVE in (ceiling, classification):
+            return ceiling == SENSITIVE
+        compared = self.classifications.compare(classification, ceiling)
+        return compared is None or compared <= 0
+
+    def undeclared(self, classifications: Sequence[str]) -> list[str]:
+        """Classifications in use that no order knows."""
+        return sorted(
+            {name for name in classifications if name not in (*self.classifications.names, SENSITIVE)}
+        )
