@@ -14,7 +14,7 @@ import msgspec
 
 from tallyd.ledger import ids, log, skeleton
 from tallyd.ledger.cursors import Cursors
-from tallyd.ledger.orders import Orders
+from tallyd.ledger.orders import SENSITIVE, Orders
 from tallyd.store.bodies import BodyStore, mac
 from tallyd.store.identity import Identity
 
@@ -100,6 +100,8 @@ class View:
         self.identity = identity
         self.wall_ms = wall_ms
         self.orders = Orders()
+        self.sensitive: list[str] = []
+        """What this read looked at that leaves a record first: whoever serves it writes the record before."""
         self.keys = keys
         self.bodies = bodies or BodyStore(keys.objects)
         self.cursors = Cursors(keys.cursor, identity.epoch.number, identity.epoch.nonce)
@@ -176,6 +178,11 @@ class View:
             known = self._stream_ids[position] = str(row[0])
         return known
 
+    def note(self, classification: str, identifier: str) -> None:
+        """An object's content is about to be served, or refused: a sensitive one is remembered for the record."""
+        if classification == SENSITIVE:
+            self.sensitive.append(identifier)
+
     # --- rendering ------------------------------------------------------------------------------------------
     def render(self, skeleton_bytes: bytes) -> bytes:
         """A skeleton with its content, as a client gets it."""
@@ -200,6 +207,10 @@ class View:
     def project_cursor(self, project: int, sequence: int) -> str:
         """The cursor just after an event of a project, in this epoch."""
         return self.cursors.token(self.resource_at(project), sequence)
+
+    def stream_head(self, stream: int) -> int:
+        """The last sequence of a stream's events."""
+        return self.number("SELECT max(stream_sequence) FROM log WHERE stream = ?", stream)
 
     def project_head(self, project: int) -> int:
         """The last sequence of a project's events."""

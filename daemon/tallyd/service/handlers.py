@@ -13,6 +13,7 @@ from tallyd.admission import Admission
 from tallyd.clerk.clerk import FencedRead, Handler
 from tallyd.ledger.view import View
 from tallyd.operations import (
+    agents,
     assemblies,
     contributions,
     events,
@@ -34,6 +35,8 @@ CLIENT: Final = Socket.CLIENT
 WORKER: Final = Socket.WORKER
 
 WRITES: Final[dict[tuple[Socket, str], Handler]] = {
+    (CLIENT, "tallystick_agent_add"): agents.add,
+    (CLIENT, "tallystick_agent_revoke"): agents.revoke,
     (CLIENT, "project_create"): projects.create,
     (CLIENT, "space_create"): spaces.create,
     (CLIENT, "contribution_append"): contributions.append,
@@ -61,6 +64,8 @@ READS: Final[dict[tuple[Socket, str], Read]] = {
     (WORKER, "hello"): service.hello,
     (CLIENT, "protocol_info"): service.protocol_info,
     (CLIENT, "tallystick_limits"): service.served_limits,
+    (CLIENT, "tallystick_agent_show"): agents.show,
+    (CLIENT, "tallystick_agent_list"): agents.list_,
     (CLIENT, "realm_show"): projects.realm_show,
     (CLIENT, "project_show"): projects.show,
     (CLIENT, "project_list"): projects.list_,

@@ -5,6 +5,12 @@ the socket or the request's ext (the attempt binding, the expected head) are `en
 """
 
 from ._base import Args, AttemptArgs, DualArgs, FencedArgs, NoArgs, PageArgs
+from .agent import (
+    TallystickAgentAddArgs,
+    TallystickAgentListArgs,
+    TallystickAgentRevokeArgs,
+    TallystickAgentShowArgs,
+)
 from .alias import (
     AssistantAliasBindArgs,
     AssistantAliasListArgs,
@@ -215,6 +221,10 @@ __all__ = [
     "SpaceRestrictArgs",
     "SpaceShowArgs",
     "SpaceUpdateMetadataArgs",
+    "TallystickAgentAddArgs",
+    "TallystickAgentListArgs",
+    "TallystickAgentRevokeArgs",
+    "TallystickAgentShowArgs",
     "TallystickInvocationFailArgs",
     "TallystickInvocationProgressArgs",
     "TallystickInvocationRenewArgs",

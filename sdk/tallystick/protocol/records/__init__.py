@@ -14,6 +14,7 @@ from .access import (
     SpaceParticipant,
     SpaceParticipantPage,
 )
+from .agent import Agent, AgentPage
 from .artifact import (
     Artifact,
     ArtifactUpload,
@@ -94,6 +95,8 @@ from .service import (
 from .space import Space, SpacePage
 
 __all__ = [
+    "Agent",
+    "AgentPage",
     "Artifact",
     "ArtifactUpload",
     "ArtifactUploadBegun",

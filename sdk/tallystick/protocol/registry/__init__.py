@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ._agent import AGENT
 from ._alias import ALIAS
 from ._artifact import ARTIFACT
 from ._assistant import ASSISTANT
@@ -30,6 +31,7 @@ from ._model import (
     CORE,
     DEVELOPER_ASSISTANT,
     SHARED_SPACE,
+    TALLYSTICK_AGENT,
     TALLYSTICK_CORE,
     TALLYSTICK_WORKER,
     Emission,
@@ -71,6 +73,7 @@ __all__ = [
 
 _SERVED: Final = (
     SERVICE,
+    AGENT,
     REALM,
     SPACE,
     CONTRIBUTION,
@@ -140,6 +143,7 @@ BUNDLES: Final[dict[str, Bundle]] = {
         _bundle(DEVELOPER_ASSISTANT),
         _bundle(TALLYSTICK_CORE, own=True),
         _bundle(TALLYSTICK_WORKER, own=True),
+        _bundle(TALLYSTICK_AGENT, own=True),
     )
 }
 

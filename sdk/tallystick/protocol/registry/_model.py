@@ -142,7 +142,7 @@ ALWAYS: Final = (
     ProblemKind.INTERNAL,
 )
 """What any request can be answered with, whatever it asks."""
-READS: Final = (*ALWAYS, ProblemKind.NOT_FOUND)
+READS: Final = (*ALWAYS, ProblemKind.UNAUTHENTICATED, ProblemKind.NOT_FOUND)
 """A read inside the realm: what it names may not exist, or not for this actor."""
 LISTS: Final = (*READS, ProblemKind.SNAPSHOT_EXPIRED, ProblemKind.CURSOR_EXPIRED)
 """A paged list: its snapshot or its continuation may be of an earlier epoch, or no longer kept."""
@@ -182,3 +182,4 @@ SHARED_SPACE: Final = "shared_space_v1"
 DEVELOPER_ASSISTANT: Final = "developer_assistant_v1"
 TALLYSTICK_CORE: Final = "tallystick_core_v1"
 TALLYSTICK_WORKER: Final = "tallystick_worker_v1"
+TALLYSTICK_AGENT: Final = "tallystick_agent_v1"
