@@ -55,7 +55,7 @@ tallystick_invocation_renew    | unknown | unknown  | ok      | stale   | nothin
 tallystick_invocation_fail     | unknown | unknown  | ok      | stale   | nothing | invalid
 """
 """An attempt that is named where the operation takes none is ``invalid``: arguments are closed. A claim names
-an invocation and no attempt. A worker that cancels finds nothing, whoever it is: an attempt has no children."""
+an invocation and no attempt. A worker that cancels finds nothing: an attempt has no children."""
 
 KINDS: Final = {
     "ok": None,
