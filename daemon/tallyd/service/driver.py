@@ -139,11 +139,11 @@ class Driver:
         """Above its gate size the write-ahead log is reset here, between two batches, while no reader
         runs.
         """
-        if self._store.wal_bytes() <= limits.WAL_GATE_BYTES:
+        if self._store.log_bytes_used <= limits.WAL_GATE_BYTES:
             return
         with self._checkpoint_lock:
             try:
-                quiet = self._gate.shut(lambda: self._store.truncate(self._store.writer))
+                quiet = self._gate.shut(self._store.reset_log)
             except apsw.Error as failure:
                 # All of it is in the log still: nothing is lost, and the log is long until the disk works.
                 logger.error(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from typing import Final
 
 import apsw
 import msgspec
@@ -16,6 +17,9 @@ from tallyd.store.keys import Keys
 from tallyd.store.locks import KernelLock
 from tallystick.paths import Paths
 from tallystick.protocol.limits import READ_TRANSACTION_MS_MAX
+
+FRAME_BYTES: Final = 4096 + 24
+"""A page in the write-ahead log, with its header (SQLite, file format, section 4.1)."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -57,6 +61,8 @@ class Store:
         self._locks = locks
         self._held = held
         self._database = _inode(paths.database)
+        self._log_frames = 0
+        writer.set_wal_hook(self._note_frames)
 
     @property
     def store_id(self) -> str:
@@ -82,26 +88,47 @@ class Store:
     def checkpoint_passive(self, connection: apsw.Connection) -> Checkpoint:
         """Copy what can be copied without making anybody wait. Raises apsw.Error.
 
-        Beside a steady writer this never resets the log; :meth:`truncate` does.
+        Beside a steady writer this never resets the log; :meth:`reset_log` does.
         """
         frames, copied = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         return Checkpoint(frames, copied)
 
+    @property
+    def log_bytes_used(self) -> int:
+        """Of the write-ahead log, what commits have filled since its last reset; the file keeps its size."""
+        return self._log_frames * FRAME_BYTES
+
+    def reset_log(self) -> bool:
+        """Copy everything, so that the next commit begins the log again from its beginning.
+
+        The file keeps its size: blocks that the file system has allocated already are flushed sooner than new
+        ones, and under load the log is reset several times a second. Otherwise as :meth:`truncate`.
+        """
+        return self._checkpoint_whole(self.writer, apsw.SQLITE_CHECKPOINT_RESTART)
+
     def truncate(self, connection: apsw.Connection) -> bool:
-        """Copy everything and reset the log to nothing; False where a reader or a checkpoint stood in the
-        way.
+        """Copy everything and cut the log to nothing; False where a reader or a checkpoint stood in the way.
 
         For the clerk's connection, between two transactions. It waits for a reader as long as one may take.
         Raises apsw.Error.
         """
+        return self._checkpoint_whole(connection, apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def _checkpoint_whole(self, connection: apsw.Connection, mode: int) -> bool:
         connection.set_busy_timeout(READ_TRANSACTION_MS_MAX)
         try:
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            connection.wal_checkpoint(mode=mode)
         except apsw.BusyError:
             return False
         finally:
             connection.set_busy_timeout(pragmas.BUSY_MS_MAX)
+        self._log_frames = 0
         return True
+
+    def _note_frames(self, _connection: apsw.Connection, _database: str, frames: int) -> int:
+        """SQLite tells the writer after each commit how many frames the log has."""
+        self._log_frames = frames
+        return apsw.SQLITE_OK
 
     def wal_bytes(self) -> int:
         """Size of the write-ahead log, from its directory entry: opening it here would drop SQLite's
