@@ -22,6 +22,11 @@ def is_taken(value: object, shape: Any) -> bool:
     return True
 
 
+def as_sent(value: msgspec.Struct) -> object:
+    """`value` as it would be read from the wire."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
 # --- scalars ----------------------------------------------------------------------------------------------
 BOUNDS: list[tuple[str, Any, list[Any], list[Any]]] = [
     (
@@ -34,6 +39,8 @@ BOUNDS: list[tuple[str, Any, list[Any], list[Any]]] = [
     ("display name", shapes.DisplayName, ["a", "𝄞" * 256, " ", "\n"], ["", "a" * 257, None]),
     ("free text", shapes.FreeText, ["", "𝄞" * 4_096], ["a" * 4_097]),
     ("inline text", shapes.InlineText, ["", "𝄞" * 65_536], ["a" * 65_537]),
+    ("model prompt", shapes.ModelPrompt, ["a", "𝄞" * 131_072], ["", "a" * 131_073]),
+    ("model system", shapes.ModelSystem, ["", "𝄞" * 16_384], ["a" * 16_385]),
     ("cursor", shapes.Cursor, ["a", "a" * 4_096], ["", "a" * 4_097]),
     (
         "media type",
@@ -205,9 +212,69 @@ HELLO = {
 }
 
 
+MANIFEST: dict[str, Any] = {
+    "schema_version": "1",
+    "definition_id": "asst-1",
+    "version": "1",
+    "entrypoint": "m:A",
+    "package_digest": DIGEST,
+    "runtime": {},
+    "supported_worker_protocols": [],
+    "input_schema_ref": "s",
+    "output_schema_ref": "s",
+    "skills": [],
+    "attention_proposals": [],
+    "requested_capabilities": [],
+    "model_profiles": [],
+    "tool_profiles": [],
+    "network_policy": {},
+    "resource_limits": {"cpu": 0, "memory": 0, "disk": 0, "output_bytes": 0},
+    "default_timeout": 0,
+    "max_concurrency": 0,
+    "causal_concurrency_policy": "serial-branch",
+    "checkpoint_support": False,
+    "cancellation_support": False,
+    "security_profiles": ["developer"],
+}
+REGISTER: dict[str, Any] = {
+    "definition_id": "asst-1",
+    "version": "1",
+    "manifest": MANIFEST,
+    "package_artifact_ref": "art-1",
+    "package_digest": DIGEST,
+    "config_schema_digest": DIGEST,
+    "sdk_protocol_range": "0.1",
+}
+MANIFEST_SETS = (
+    "supported_worker_protocols",
+    "skills",
+    "requested_capabilities",
+    "model_profiles",
+    "tool_profiles",
+)
+
+
 @pytest.mark.parametrize(
     ("shape", "value", "member"),
     [
+        *(
+            (
+                arguments.AssistantRevisionRegisterArgs,
+                {**REGISTER, "manifest": {**MANIFEST, name: ["a", "b", "a"]}},
+                f"manifest.{name}",
+            )
+            for name in MANIFEST_SETS
+        ),
+        (
+            arguments.AssistantRevisionRegisterArgs,
+            {**REGISTER, "manifest": {**MANIFEST, "security_profiles": ["secure", "secure"]}},
+            "manifest.security_profiles",
+        ),
+        (
+            arguments.AssistantRevisionRegisterArgs,
+            {**REGISTER, "signature_refs": ["a", "a"]},
+            "signature_refs",
+        ),
         (arguments.HelloArgs, {**HELLO, "supported_versions": ["0.1", "0.1"]}, "supported_versions"),
         (arguments.HelloArgs, {**HELLO, "requested_features": ["a", "b", "a"]}, "requested_features"),
         (arguments.DiagnoseArgs, {"checks": ["a", "a"]}, "checks"),
@@ -218,6 +285,22 @@ def test_a_set_has_distinct_items(shape: Any, value: Any, member: str) -> None:
     with pytest.raises(Misshapen) as fault:
         convert(value, shape, "$.args")
     assert fault.value.path == f"$.args.{member}"
+
+
+def test_a_manifest_is_taken_as_it_is() -> None:
+    """With empty lists, with distinct items, and with anything in the members that are free in form."""
+    free = {"runtime": {"a": [None]}, "network_policy": {"b": 0.5}, "attention_proposals": [{}, {}]}
+    full = {**MANIFEST, **free, **{name: ["a", "b"] for name in MANIFEST_SETS}}
+    for manifest in (MANIFEST, full):
+        value = {**REGISTER, "manifest": manifest}
+        assert as_sent(convert(value, arguments.AssistantRevisionRegisterArgs)) == value
+
+
+@pytest.mark.parametrize("size", [0, 1, 256, 257])
+def test_a_grant_allows_1_to_256_actions(size: int) -> None:
+    """A grant of nothing is none, and its list is a request's list."""
+    grant = {"space_id": "s", "subject_ref": "a", "allowed_actions": ["read"] * size}
+    assert is_taken(grant, arguments.SpaceAccessGrantCreateArgs) == (1 <= size <= 256)
 
 
 @pytest.mark.parametrize("size", [0, 1, 256, 257])
@@ -273,6 +356,115 @@ def test_closed_sets_are_kcps() -> None:
         "canceled",
         "ambiguous",
     )
+    assert get_args(shapes.ParticipantKind) == (
+        "principal",
+        "assistant_deployment",
+        "service",
+        "peer_projection",
+    )
+    assert get_args(shapes.ParticipantRole) == ("steward", "contributor", "observer")
+    assert get_args(shapes.ParticipantStatus) == ("proposed", "active", "muted", "revoked")
+    assert get_args(shapes.GrantStatus) == ("active", "revoked", "expired")
+    assert get_args(shapes.PreparedChangeState) == ("prepared", "confirmed", "canceled", "stale")
+    assert get_args(shapes.EffectiveChange) == ("narrowing", "widening", "incomparable")
+    assert get_args(shapes.ReactionState) == ("present", "removed")
+    assert get_args(shapes.LensKind) == (
+        "stream",
+        "workbench",
+        "pulse",
+        "branch_compare",
+        "ensemble",
+        "provenance",
+        "custom",
+    )
+    assert get_args(shapes.UploadState) == (
+        "prepared",
+        "uploading",
+        "sealing",
+        "sealed",
+        "verifying",
+        "completed",
+        "rejected",
+        "expired",
+        "aborted",
+    )
+    assert get_args(shapes.ArtifactState) == (
+        "pending",
+        "verifying",
+        "scanning",
+        "available",
+        "quarantined",
+        "rejected",
+        "unavailable",
+        "erased",
+    )
+    assert get_args(shapes.ConcurrencyPolicy) == ("serial-branch", "parallel-independent", "causal-keyed")
+
+
+# --- digests with their class -----------------------------------------------------------------------------
+OPEN_DIGEST = {"class": "portable_public", "algorithm": "sha-256", "value_hex": DIGEST}
+KEYED_DIGEST = {
+    "class": "local_erasure_safe",
+    "algorithm": "hmac-sha-256",
+    "key_ref": "key-1",
+    "value_hex": DIGEST,
+}
+CALL: dict[str, Any] = {
+    "attempt_id": "att-1",
+    "fence_epoch": 1,
+    "model_profile_ref": "p",
+    "purpose_ref": "p",
+    "classification_ref": "c",
+    "prompt": "?",
+    "max_output_tokens": 1,
+    "act_intent_ref": "a",
+    "act_intent_digest": OPEN_DIGEST,
+    "act_revision": 0,
+    "subject_digest": KEYED_DIGEST,
+    "context_manifest_ref": "m",
+    "context_manifest_digest": OPEN_DIGEST,
+    "stable_execution_key": "e",
+    "budget_reservation_set_ref": "b",
+}
+
+
+def test_a_digest_is_open_or_keyed() -> None:
+    """Each of the two is taken where a digest stands, and encodes as it came."""
+    for digest in (OPEN_DIGEST, KEYED_DIGEST):
+        call = {**CALL, "subject_digest": digest}
+        assert as_sent(convert(call, arguments.ModelCompleteArgs)) == call
+
+
+@pytest.mark.parametrize(
+    ("digest", "path", "words"),
+    [
+        ({**OPEN_DIGEST, "key_ref": "key-1"}, "", "no member `key_ref`"),
+        ({**OPEN_DIGEST, "class": "local_erasure_safe"}, ".class", "one of ciphertext_public"),
+        ({**KEYED_DIGEST, "class": "portable_public"}, ".class", "local_erasure_safe"),
+        ({**KEYED_DIGEST, "algorithm": "sha-256"}, ".class", "one of ciphertext_public"),
+        ({**OPEN_DIGEST, "algorithm": "md5"}, ".algorithm", "one of sha-256 or one of hmac-sha-256"),
+        ({**OPEN_DIGEST, "algorithm": None}, ".algorithm", "is null"),
+        ({**OPEN_DIGEST, "value_hex": "x"}, ".value_hex", "64 lowercase hexadecimal digits"),
+        ({"class": "portable_public", "value_hex": DIGEST}, "", "`algorithm` is missing"),
+        ({"class": "local_erasure_safe", "algorithm": "hmac-sha-256"}, "", "is missing"),
+        (DIGEST, "", "algorithm (which is hmac-sha-256)"),
+    ],
+)
+def test_a_digest_of_no_class_is_refused(digest: object, path: str, words: str) -> None:
+    """Mixed, unkeyed with a key or keyed without one: the path leads there, and no value is repeated."""
+    with pytest.raises(Misshapen) as fault:
+        convert({**CALL, "subject_digest": digest}, arguments.ModelCompleteArgs, "$.args")
+    assert fault.value.path == f"$.args.subject_digest{path}"
+    assert words in fault.value.detail
+    assert "md5" not in str(fault.value)
+
+
+def test_a_step_may_come_without_its_reply() -> None:
+    """Progress lists a step whose reply does not fit; it is done all the same."""
+    value = {"invocation_id": "inv-1", "steps": [{"operation": "contribution_append", "operation_key": "k"}]}
+    found = convert(value, records.InvocationProgress)
+    assert found.steps[0].reply is msgspec.UNSET
+    assert as_sent(found) == value
 
 
 # --- parts of a body --------------------------------------------------------------------------------------

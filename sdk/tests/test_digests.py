@@ -88,6 +88,30 @@ def test_a_request_without_optional_members() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("blank", "expected"),
+    [
+        (["manifest.runtime"], {"name": "a", "manifest": {"runtime": None, "skills": ["b"]}}),
+        (
+            ["manifest.runtime", "name", "manifest.skills"],
+            {"name": None, "manifest": {"runtime": None, "skills": None}},
+        ),
+        (["manifest.absent"], {"name": "a", "manifest": {"runtime": {"x": 1}, "skills": ["b"]}}),
+        (["absent.runtime"], {"name": "a", "manifest": {"runtime": {"x": 1}, "skills": ["b"]}}),
+        (["name.runtime"], {"name": "a", "manifest": {"runtime": {"x": 1}, "skills": ["b"]}}),
+        (["manifest.runtime.x"], {"name": "a", "manifest": {"runtime": {"x": None}, "skills": ["b"]}}),
+    ],
+)
+def test_content_inside_an_argument(blank: list[str], expected: dict[str, Any]) -> None:
+    """A dotted name blanks that member and nothing beside it, and what is not there stays absent."""
+    arguments = {"name": "a", "manifest": {"runtime": {"x": 1}, "skills": ["b"]}}
+    before = json.dumps(arguments)
+    envelope = {"version": "0.1", "op": "x", "args": arguments}
+    projection = digests.request_projection(envelope, surface="external_client", blank=blank)
+    assert projection["args"] == expected
+    assert json.dumps(arguments) == before
+
+
 # --- KCP's own data -----------------------------------------------------------------------------------------
 def derived(derivation: dict[str, Any]) -> str:
     """The digest that one of KCP's vectors asks for."""
