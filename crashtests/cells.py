@@ -279,7 +279,6 @@ class Run(NamedTuple):
     def start(self, *, abort: str | None = None, hold: int | None = None) -> Daemon:
         launcher = None if self.control is None else {CONTROL_VARIABLE: self.control.path}
         daemon = self.home.start(abort=abort, hold=hold, product=self.product, launcher=launcher)
-        assert daemon.ready, f"the daemon did not start: {daemon.log()}"
         if self.control is not None:
             self.control.advance(TERM_SECONDS + 1)  # a start gives each lease its full term anew
         return daemon

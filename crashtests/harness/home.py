@@ -63,8 +63,9 @@ class Home:
         launcher: Mapping[str, str] | None = None,
         arguments: tuple[str, ...] = (),
         descriptors: tuple[int, ...] = (),
+        may_end: bool = False,
     ) -> Daemon:
-        """A daemon on this home, ready; or ended, where it refused or died before that.
+        """A daemon on this home, ready; with ``may_end`` also one that refused or died before that.
 
         ``abort`` and ``hold`` arm the crash hooks. ``product`` is a directory with another copy of the
         packages. ``launcher`` is the environment of ``launcher.py``, which then starts it. ``descriptors``
@@ -72,6 +73,7 @@ class Home:
         """
         daemon = Daemon(self, abort, hold, product, launcher, arguments, descriptors)
         self.started.append(daemon)
+        assert daemon.ready or may_end, f"the daemon did not start: {daemon.log()}"
         return daemon
 
 
@@ -124,7 +126,6 @@ class Daemon:
             return word.readline().startswith(b"ready ")
 
     def __enter__(self) -> Self:
-        assert self.ready, f"the daemon did not start: {self.log()}"
         return self
 
     def __exit__(
