@@ -127,7 +127,7 @@ def _owner(_view: View, request: Request, _speaker: Speaker, admission: Admissio
     return admission
 
 
-def _in_space(of: Callable[[Rights, str], bool], what: str) -> ModeCheck:
+def _in_space(allowed: Callable[[Rights], bool], what: str) -> ModeCheck:
     """An actor with certain rights in the space that the arguments name; a space that is not seen is not
     found.
     """
@@ -142,7 +142,7 @@ def _in_space(of: Callable[[Rights, str], bool], what: str) -> ModeCheck:
         if space is None or admission.project is None or space.project != admission.project.position:
             raise not_found("space", space_id)
         check_rights(
-            view, admission, space, of, f"{request.operation.name} is for {what} of space {space_id}"
+            view, admission, space, allowed, f"{request.operation.name} is for {what} of space {space_id}"
         )
         return admission
 
@@ -150,31 +150,29 @@ def _in_space(of: Callable[[Rights, str], bool], what: str) -> ModeCheck:
 
 
 def check_rights(
-    view: View, admission: Admission, space: SpaceRow, of: Callable[[Rights, str], bool], otherwise: str
+    view: View, admission: Admission, space: SpaceRow, allowed: Callable[[Rights], bool], otherwise: str
 ) -> None:
     """Raises Refusal ``not-found`` where the space is not seen, ``forbidden`` where the rights do not do."""
     held = admission.rights(view, space)
     if not held.reads:
         raise not_found("space", space.space_id)
-    if not of(held, admission.mode):
+    if not allowed(held):
         raise forbidden(f"{otherwise}; ask a steward to be added, or for a grant")
 
 
-def may_write(held: Rights, operation: str) -> bool:
-    """Contributors, stewards, and whoever a grant allows it."""
-    return held.may(operation)
+def may_write(operation: str) -> Callable[[Rights], bool]:
+    """Contributors, stewards, and whoever a grant allows the operation."""
+    return lambda held: held.may(operation)
 
 
-def may_steward(held: Rights, _operation: str) -> bool:
+def may_steward(held: Rights) -> bool:
     """Stewards alone."""
     return held.stewards
 
 
 def _write_space(view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
-    name = request.operation.name
-    return _in_space(lambda held, _mode: held.may(name), "active contributors")(
-        view, request, speaker, admission
-    )
+    check = _in_space(may_write(request.operation.name), "active contributors")
+    return check(view, request, speaker, admission)
 
 
 def _claim(view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:

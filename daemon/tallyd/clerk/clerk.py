@@ -6,8 +6,9 @@ where.
 
 All of a command is inside one SAVEPOINT: look-up of its key, state, events with their sequences, outbox, the
 stored result judged against the reply limit, the audit row. A refused command is rolled back to its savepoint
-and leaves one audit row and nothing else; a replay writes nothing. One COMMIT with a full flush serves the
-batch, and only then is anything answered.
+and leaves one audit row and nothing else, but where its handler says that the refusal itself has changed
+something (``Refused``); a replay writes nothing. One COMMIT with a full flush serves the batch, and only then
+is anything answered.
 
 What goes wrong (SQLite's own rules decide what is left of the transaction, so the clerk asks it):
 
@@ -35,7 +36,7 @@ from tallyd.clerk.idempotency import Intent
 from tallyd.clerk.refusals import SUPPRESSED, SUPPRESSED_BEGIN, RefusalMeter
 from tallyd.ledger import attempts, log, skeleton
 from tallyd.ledger.log import LogRow
-from tallyd.ledger.transaction import Applied, Transaction
+from tallyd.ledger.transaction import Applied, Refused, Transaction
 from tallyd.store.ambient import Ambient
 from tallyd.store.bodies import mac
 from tallystick.protocol import limits
@@ -54,7 +55,7 @@ _SYNC_FAILURES: Final = frozenset(
     }
 )
 
-Handler = Callable[[Transaction, Request, Admission], Applied]
+Handler = Callable[[Transaction, Request, Admission], Applied | Refused]
 FencedRead = Callable[[Transaction, Request, Admission], bytes]
 
 
@@ -73,6 +74,17 @@ class Command(msgspec.Struct, frozen=True, eq=False):
 
     request: Request
     speaker: Speaker
+
+
+class Reading(msgspec.Struct, frozen=True, eq=False):
+    """A read that leaves a record before it is served: who looked at which sensitive objects, and whether it
+    was refused.
+    """
+
+    request: Request
+    speaker: Speaker
+    objects: tuple[str, ...]
+    denied: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, eq=False):
@@ -112,9 +124,13 @@ class Clerk:
         self._tx.db.execute("BEGIN IMMEDIATE")
         self._tx.log.begin()
 
-    def execute(self, command: Command) -> None:
+    def execute(self, command: Command | Reading) -> None:
         """Runs one command inside the transaction; its answer is given by ``commit``."""
-        self._answers.append(self._answer(command))
+        if isinstance(command, Reading):
+            self._write_reading(command)
+            self._answers.append(_RECORDED)
+        else:
+            self._answers.append(self._answer(command))
 
     def commit(self) -> list[Answer]:
         """Makes the batch durable, and only then gives the answers, in order. Raises SyncFailed,
@@ -134,7 +150,7 @@ class Clerk:
         return self._answers
 
     # --- a batch --------------------------------------------------------------------------------------------
-    def run(self, batch: Sequence[Command]) -> list[Answer]:
+    def run(self, batch: Sequence[Command | Reading]) -> list[Answer]:
         """One transaction for the batch, or, where something took it away, one for each command. Raises
         SyncFailed.
         """
@@ -144,7 +160,7 @@ class Clerk:
             logger.warning("the transaction was lost and its commands run again, each alone: %s", lost)
         return [self._alone(command) for command in batch]
 
-    def _attempt(self, batch: Sequence[Command]) -> list[Answer]:
+    def _attempt(self, batch: Sequence[Command | Reading]) -> list[Answer]:
         """Raises _BatchLost where nothing was committed and each may be tried alone."""
         try:
             self.begin()
@@ -172,7 +188,7 @@ class Clerk:
             )
             return [_problem(unknown.problem)] * len(batch)
 
-    def _alone(self, command: Command) -> Answer:
+    def _alone(self, command: Command | Reading) -> Answer:
         try:
             return self._attempt([command])[0]
         except _BatchLost as lost:
@@ -234,10 +250,11 @@ class Clerk:
         self._note_due()
         db.execute("SAVEPOINT command")
         try:
-            applied = self._writes[_handler_key(request)](self._tx, request, admission)
-            rows = self._append(request, admission, wanted, applied)
-            reply = self._reply(rows[0])
-            judge_reply(reply)
+            done = self._writes[_handler_key(request)](self._tx, request, admission)
+            if isinstance(done, Refused):
+                answer = self._keep_refusal(request, admission, wanted, done)
+            else:
+                answer = self._keep(request, admission, wanted, done)
         except apsw.ConstraintError as broken:
             self._undo()
             logger.critical("a constraint stopped %s: %s", request.operation.name, broken)
@@ -260,9 +277,7 @@ class Clerk:
         db.execute("RELEASE command")
         self._tx.settle_leases()
         self._hooks.executed(request.operation.name, request.operation.socket)
-        return Answer(
-            reply, tuple({row.project or log.REALM_STREAM for row in rows if row.stream is not None})
-        )
+        return answer
 
     def _undo(self) -> None:
         self._tx.db.execute("ROLLBACK TO command")
@@ -270,6 +285,31 @@ class Clerk:
         self._tx.undo_command()
 
     # --- rows -----------------------------------------------------------------------------------------------
+    def _keep(self, request: Request, admission: Admission, wanted: Intent, applied: Applied) -> Answer:
+        """Writes down a command that was applied, with the result that its key leads to."""
+        rows = self._append(request, admission, wanted, applied)
+        reply = self._reply(rows[0])
+        judge_reply(reply)
+        sources = {row.project or log.REALM_STREAM for row in rows if row.stream is not None}
+        return Answer(reply, tuple(sources))
+
+    def _keep_refusal(
+        self, request: Request, admission: Admission, wanted: Intent, refused: Refused
+    ) -> Answer:
+        """Writes down a refusal that changed the state: one row, never suppressed, that commits to the
+        change.
+        """
+        tx = self._tx
+        assert tx.state_rows, "a refusal that changes nothing is raised"
+        assert not tx.events, "a refused command has no event"
+        assert tx.content_commitment() is None, "a refused command brings no content"
+        salt = tx.random(log.SALT_BYTES)
+        row = _audit_row(tx, request, admission, str(refused.problem.kind), salt, wanted.key)
+        tx.log.append(
+            msgspec.structs.replace(row, state_commitment=log.state_commitment(salt, tx.state_rows))
+        )
+        return _problem(refused.problem)
+
     def _append(
         self, request: Request, admission: Admission, wanted: Intent, applied: Applied
     ) -> list[LogRow]:
@@ -321,6 +361,25 @@ class Clerk:
         admitted = admission or _unadmitted(command)
         key = meta.idempotency_key if meta is not None and written == "write" else None
         tx.log.append(_audit_row(tx, command.request, admitted, outcome, tx.random(log.SALT_BYTES), key))
+
+    def _write_reading(self, reading: Reading) -> None:
+        """The record of a read of sensitive content: durable before any of it is served."""
+        tx, speaker = self._tx, reading.speaker
+        tx.begin_command(speaker.actor, speaker.actor, None)
+        row = LogRow(
+            position=tx.position,
+            leaf=b"",
+            epoch=tx.epoch,
+            recorded_ms=tx.now_ms,
+            actor=speaker.actor,
+            strength=speaker.strength,
+            operation=reading.request.operation.name,
+            mode=str(reading.request.operation.mode),
+            outcome="denied" if reading.denied else "read",
+            detail=skeleton.encode({"objects": sorted(set(reading.objects))}).decode(),
+            salt=tx.random(log.SALT_BYTES),
+        )
+        tx.log.append(row)
 
     def _note_due(self) -> None:
         """An audited command first writes down what was suppressed before it."""
@@ -385,6 +444,10 @@ class Clerk:
         return deleted == limits.OUTBOX_DRAIN_ROWS_MAX
 
 
+_RECORDED: Final = Answer(b"")
+"""The answer to a reading: its record is durable."""
+
+
 # --- helpers ------------------------------------------------------------------------------------------------
 def _handler_key(request: Request) -> tuple[Socket, str]:
     return request.operation.socket, request.operation.name
@@ -411,7 +474,9 @@ def _audit_row(
     """The audit part of a row. Its detail holds a keyed digest of the client's key, and nothing else of the
     client's.
     """
-    detail = {} if key is None else {"idem": mac(tx.keys.audit, key.encode()).hex()}
+    detail: dict[str, object] = {} if key is None else {"idem": mac(tx.keys.audit, key.encode()).hex()}
+    if tx.sensitive:
+        detail["objects"] = sorted(set(tx.sensitive))
     return LogRow(
         position=tx.position,
         leaf=b"",

@@ -1,9 +1,9 @@
 """Crash hooks: the process calls abort() at a named point of a named command.
 
 ``TALLYD_ABORT=<phase>:<operation>[@worker|@client][#<n>]`` fires once, at the n-th command of that kind that
-this process executes; a replay and a refusal are none. They exist only under ``tallyd --test-hooks``; without
-it the variable is a start-up error. ``before_commit`` is after the command's savepoint and before its batch's
-COMMIT; ``after_commit`` is durable and not replied.
+this process executes; a replay is none, and neither is a refusal, unless it changes the state. They exist
+only under ``tallyd --test-hooks``; without it the variable is a start-up error. ``before_commit`` is after
+the command's savepoint and before its batch's COMMIT; ``after_commit`` is durable and not replied.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ cursor says how far it came.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -18,8 +18,6 @@ from tallyd.ledger.log import LogRow
 from tallyd.ledger.pages import Room
 from tallyd.ledger.view import View
 
-SENSITIVE: Final = "class-sensitive"
-"""Above all other classifications: reading it leaves a record first, which this daemon does not keep yet."""
 SCAN_ROWS_MAX: Final = 8_192
 """Rows that one filtered read looks at: bounds its read transaction."""
 
@@ -42,8 +40,7 @@ def payload_digest(payload: bytes, schema_ref: str) -> str:
 
 
 def envelope(view: View, row: LogRow) -> bytes:
-    """One event. Content that may be read only with a record stays behind ``payload_ref``, its digest that of
-    the payload without it."""
+    """One event, whole. That of a sensitive object is noted."""
     assert row.event_id is not None
     assert row.payload is not None
     assert row.schema_ref is not None
@@ -68,15 +65,17 @@ def envelope(view: View, row: LogRow) -> bytes:
     if row.project is not None:
         said["project_id"] = view.resource_at(row.project)
         said["project_sequence"] = row.project_sequence
-    if row.classification == SENSITIVE and skeleton.bodies(row.payload):
-        bare = skeleton.render(row.payload, lambda kind, _number: skeleton.ERASED[kind])
-        said["payload_ref"] = said["event_id"]
-        said["payload_digest"] = payload_digest(bare, row.schema_ref)
-    else:
-        payload = view.render(row.payload)
-        said["payload"] = skeleton.embedded(payload)
-        said["payload_digest"] = payload_digest(payload, row.schema_ref)
+    note(view, row)
+    payload = view.render(row.payload)
+    said["payload"] = skeleton.embedded(payload)
+    said["payload_digest"] = payload_digest(payload, row.schema_ref)
     return skeleton.encode(said)
+
+
+def note(view: View, row: LogRow) -> None:
+    """Remembers a row whose content leaves a record."""
+    if row.payload is not None and row.classification is not None and skeleton.bodies(row.payload):
+        view.note(row.classification, str(row.resource))
 
 
 def matches(type_: str, prefixes: Sequence[str]) -> bool:
@@ -84,19 +83,29 @@ def matches(type_: str, prefixes: Sequence[str]) -> bool:
     return not prefixes or any(type_ == prefix or type_.startswith(prefix + ".") for prefix in prefixes)
 
 
-def after(view: View, project: int, sequence: int, prefixes: Sequence[str], limit: int) -> Batch:
-    """Up to ``limit`` events of a project after a sequence, or as many as fit a reply, one at least."""
+def after(
+    view: View,
+    project: int,
+    sequence: int,
+    prefixes: Sequence[str],
+    limit: int,
+    shows: Callable[[LogRow], bool] | None = None,
+) -> Batch:
+    """Up to ``limit`` events of a project after a sequence, or as many as fit a reply, one at least.
+
+    What ``shows`` keeps back is passed over as if it were not there: a gap in the sequence.
+    """
     found: list[bytes] = []
     room, seen = Room(), sequence
     cursor = view.db.execute(
         log.SELECT + "WHERE project = ? AND project_sequence > ? ORDER BY project_sequence LIMIT ?",
-        (project, sequence, limit if not prefixes else SCAN_ROWS_MAX),
+        (project, sequence, limit if not prefixes and shows is None else SCAN_ROWS_MAX),
     )
     for values in cursor:
         row = LogRow(*values)
         assert row.type is not None
         assert row.project_sequence is not None
-        if matches(row.type, prefixes):
+        if matches(row.type, prefixes) and (shows is None or shows(row)):
             event = envelope(view, row)
             if len(found) == limit or not room.takes(event):
                 break

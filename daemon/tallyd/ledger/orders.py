@@ -37,16 +37,20 @@ class Orders(msgspec.Struct, frozen=True):
     policies: Order = Order()
     classifications: Order = Order()
 
+    def compare_classifications(self, left: str, right: str) -> int | None:
+        """As ``classifications.compare``, with ``class-sensitive`` above all others."""
+        if left != right and SENSITIVE in (left, right):
+            return 1 if left == SENSITIVE else -1
+        return self.classifications.compare(left, right)
+
     def reaches(self, ceiling: str | None, classification: str) -> bool:
         """Whether something of a classification may be read under a ceiling. No ceiling reaches everything.
 
         Incomparable names are readable by whoever may read the space: they are listed by ``diagnose``.
         """
-        if ceiling is None or ceiling == classification:
+        if ceiling is None:
             return True
-        if SENSITIVE in (ceiling, classification):
-            return ceiling == SENSITIVE
-        compared = self.classifications.compare(classification, ceiling)
+        compared = self.compare_classifications(classification, ceiling)
         return compared is None or compared <= 0
 
     def undeclared(self, classifications: Sequence[str]) -> list[str]:

@@ -20,6 +20,7 @@ from tallyd.ledger.view import ProjectRow, Sealed, SpaceRow, Value, View
 from tallyd.store.ambient import Ambient
 from tallyd.store.bodies import BODIES_PER_COMMAND_MAX, OBJECT_RANDOM_BYTES, BodyStore, ObjectKeys
 from tallyd.store.identity import Identity
+from tallystick.protocol.problems import Problem
 
 _CACHED_ROWS_MAX: Final = 16_384
 """Projects and spaces remembered by the clerk; beyond it all are forgotten and read again."""
@@ -48,6 +49,17 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     revision: int | None = None
     cursor: bool = True
     """Whether the reply tells the project cursor after the command's last event."""
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """What a handler returns that refuses its command and changes the state all the same.
+
+    A refusal that is raised leaves nothing behind. This one leaves the rows that the handler wrote, which the
+    refusal's own row in the log commits to; no event, no content and no stored result. As after every
+    refusal the key is free: the same command sent again is judged anew, by the state as it is then.
+    """
+
+    problem: Problem
 
 
 class Transaction(View):
@@ -79,6 +91,7 @@ class Transaction(View):
         self.author = author
         self.causation = causation
         self.now_ms = self._ambient.wall_ms()
+        self.sensitive.clear()
         self.events: list[Event] = []
         self.state_rows: list[bytes] = []
         self.lease_changes: list[Callable[[], None]] = []
@@ -170,6 +183,14 @@ class Transaction(View):
         self.db.execute(sql, (*columns.values(), *key.values()))
         assert self.db.changes() == 1, f"an update of {table} met {self.db.changes()} rows"
         self._wrote(table, key, columns)
+
+    def update_project(self, project: ProjectRow, **columns: Value) -> ProjectRow:
+        """Changes a project's row, and gives it as it is now."""
+        self.update("projects", {"position": project.position}, **columns)
+        changed = msgspec.structs.replace(project, **columns)
+        self._touched.add(project.project_id)
+        self._projects[project.project_id] = changed
+        return changed
 
     def update_space(self, space: SpaceRow, **columns: Value) -> SpaceRow:
         """Changes a space's row, and gives it as it is now."""

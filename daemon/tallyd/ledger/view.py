@@ -101,7 +101,7 @@ class View:
         self.wall_ms = wall_ms
         self.orders = Orders()
         self.sensitive: list[str] = []
-        """What this read looked at that leaves a record first: whoever serves it writes the record before."""
+        """Objects that this read looked at and whose reading leaves a record: written before it is served."""
         self.keys = keys
         self.bodies = bodies or BodyStore(keys.objects)
         self.cursors = Cursors(keys.cursor, identity.epoch.number, identity.epoch.nonce)
@@ -179,7 +179,9 @@ class View:
         return known
 
     def note(self, classification: str, identifier: str) -> None:
-        """An object's content is about to be served, or refused: a sensitive one is remembered for the record."""
+        """An object's content is about to be served, or refused: a sensitive one is remembered for the
+        record.
+        """
         if classification == SENSITIVE:
             self.sensitive.append(identifier)
 

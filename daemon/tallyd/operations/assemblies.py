@@ -9,11 +9,11 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.ledger import ids, skeleton
+from tallyd.ledger import events, ids, skeleton
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations import frontiers, objects
-from tallyd.operations.contributions import worker_space
+from tallyd.operations.contributions import refuse_unreachable, worker_space
 from tallyd.operations.objects import ContributionRow, RelationRow
 from tallyd.operations.results import Served, branch_of, check_revision, given
 from tallystick.protocol import arguments, limits
@@ -54,7 +54,8 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     contributions = [(ref, row) for ref, row in found if isinstance(row, ContributionRow)]
     relations = [(ref, row) for ref, row in found if isinstance(row, RelationRow)]
     for ref, row in contributions:
-        refuse_unreadable(tx, ref, row)
+        refuse_unreachable(tx, admission, space, row.classification, ref)
+        refuse_erased(tx, ref, row)
     record = _record(tx, admission, args, space, contributions, relations)
     encoded = skeleton.encode(record)
     _check_claim_fits(tx, encoded, contributions)
@@ -101,16 +102,8 @@ def _resolve(tx: Transaction, space: SpaceRow, ref: str) -> tuple[str, Contribut
     return ref, row
 
 
-def refuse_unreadable(view: View, ref: str, row: ContributionRow) -> None:
-    """Raises Refusal ``unavailable`` for an item that cannot be given: erased, or to be read only with a
-    record.
-    """
-    if row.classification == objects.SENSITIVE:
-        raise unavailable(
-            f"item {ref} is {objects.SENSITIVE}: reading it must leave a record first, which this version "
-            f"does not keep; "
-            "assemble without it"
-        )
+def refuse_erased(view: View, ref: str, row: ContributionRow) -> None:
+    """Raises Refusal ``unavailable`` for an item that was erased: never a placeholder in its place."""
     if view.one("SELECT 1 FROM bodies WHERE body = ?", row.body) is None:
         raise unavailable(f"item {ref} was erased; assemble without it")
 
@@ -226,23 +219,36 @@ def record_at(view: View, position: int) -> bytes:
     return result
 
 
-def items_at(view: View, position: int) -> list[bytes]:
+def items_at(view: View, admission: Admission, assembly: AssemblyRow) -> list[bytes]:
     """Skeletons of the contributions that the assembly names, in its order, each compared with what it names.
 
-    Raises Refusal ``unavailable``, with the item, where one was erased or is not what the assembly pinned.
+    Raises Refusal ``unavailable``, with the item, where one was erased or withheld since, or is not what the
+    assembly pinned.
     """
-    record = msgspec.json.decode(record_at(view, position))
+    record = msgspec.json.decode(record_at(view, assembly.position))
+    space = view.space_at(assembly.space)
+    assert space is not None
+    held = admission.rights(view, space)
     skeletons = []
     for item in record["items"]:
         ref = item["object_ref"]
         row = objects.contribution(view, ref)
         if row is None or row.digest.hex() != item["digest"]:
             raise unavailable(f"item {ref} is not what the assembly pinned; assemble again")
-        refuse_unreadable(view, ref, row)
-        payload = view.log_row(row.position).payload
-        assert payload is not None
-        skeletons.append(payload)
+        if admission.agent is not None and not held.reaches(view, row.classification):
+            raise unavailable(
+                f"item {ref} is withheld from this actor; ask a steward, or assemble without it"
+            )
+        refuse_erased(view, ref, row)
+        skeletons.append(_item_skeleton(view, row))
     return skeletons
+
+
+def _item_skeleton(view: View, row: ContributionRow) -> bytes:
+    made = view.log_row(row.position)
+    events.note(view, made)
+    assert made.payload is not None
+    return made.payload
 
 
 def show(view: View, request: Request, admission: Admission) -> Served:
@@ -254,5 +260,8 @@ def show(view: View, request: Request, admission: Admission) -> Served:
     space = None if row is None else view.space_at(row.space)
     if row is None or space is None or space.project != admission.project.position:
         raise not_found("assembly", args.assembly_id)
-    items_at(view, row.position)
+    if not admission.sees(view, space):
+        raise not_found("assembly", args.assembly_id)
+    items_at(view, admission, row)
+    view.sensitive.clear()  # their content is compared here, and not served
     return Served(record_at(view, row.position), 1)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tallyd.admission import Admission
-from tallyd.ledger import ids, log, pages, skeleton
+from tallyd.ledger import events, ids, log, pages, skeleton
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations import objects
@@ -20,7 +20,7 @@ from tallystick.protocol import arguments, limits
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import branch_next
 from tallystick.protocol.envelope import Request
-from tallystick.protocol.problems import forbidden, invalid, not_found, stale_revision, unavailable
+from tallystick.protocol.problems import forbidden, invalid, not_found, stale_revision
 from tallystick.protocol.records import ContributionPart
 
 APPENDED: Final = "dev.kovee.space.contribution-appended.v1"
@@ -302,17 +302,20 @@ def show(view: View, request: Request, admission: Admission) -> Served:
     space = None if row is None else view.space_at(row.space)
     if row is None or space is None or space.project != admission.project.position:
         raise not_found("contribution", args.contribution_id)
-    refuse_sensitive(row.classification, args.contribution_id)
+    if not admission.sees(view, space):
+        raise not_found("contribution", args.contribution_id)
+    refuse_unreachable(view, admission, space, row.classification, args.contribution_id)
     return Served(objects.record(view, row.position), objects.REVISION)
 
 
-def refuse_sensitive(classification: str, what: str) -> None:
-    """Raises Refusal ``unavailable`` for what may be read only with a record of the reading."""
-    if classification == objects.SENSITIVE:
-        raise unavailable(
-            f"{what} is {objects.SENSITIVE}: reading it must leave a record first, which this version does "
-            f"not keep; "
-            "it is stored, and a later version serves it"
+def refuse_unreachable(
+    view: View, admission: Admission, space: SpaceRow, classification: str, what: str
+) -> None:
+    """Raises Refusal ``forbidden`` for what is classified above the reader's ceiling in the space."""
+    if admission.agent is not None and not admission.rights(view, space).reaches(view, classification):
+        view.note(classification, what)
+        raise forbidden(
+            f"{what} is {classification}, above what this actor may read; ask a steward for a grant"
         )
 
 
@@ -328,26 +331,29 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     asked = pages.ask(f"list:contributions:{space.space_id}", args, (branch, kind))
     project = admission.project
     snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
-    rows = _rows(view, space, snapshot, kind)
+    rows = _rows(view, admission, space, snapshot, kind)
     return Served(pages.page(view, asked, snapshot, project.project_id, rows))
 
 
 _ROWS: Final = (
     f"SELECT {', '.join('log.' + name for name in log.COLUMNS)} FROM log JOIN contributions AS c "
     "ON c.position = log.position WHERE log.stream = ? AND log.stream_sequence > ? AND log.position <= ? "
-    "AND c.classification <> ? AND (? IS NULL OR c.kind = ?) ORDER BY log.stream_sequence"
+    "AND (? IS NULL OR c.kind = ?) ORDER BY log.stream_sequence"
 )
 
 
 def _rows(
-    view: View, space: SpaceRow, snapshot: pages.Snapshot, kind: str | None
+    view: View, admission: Admission, space: SpaceRow, snapshot: pages.Snapshot, kind: str | None
 ) -> Iterator[tuple[int, bytes]]:
     """Found by the space's stream and sequence: contributions need no index of their own."""
+    held = admission.rights(view, space)
     after = 0
     if snapshot.after >= 0:
         after = view.number("SELECT stream_sequence FROM log WHERE position = ?", snapshot.after)
-    cursor = view.db.execute(_ROWS, (space.position, after, snapshot.bound, objects.SENSITIVE, kind, kind))
+    cursor = view.db.execute(_ROWS, (space.position, after, snapshot.bound, kind, kind))
     for values in cursor:
         row = log.LogRow(*values)
         assert row.payload is not None
-        yield row.position, view.render(row.payload)
+        if admission.agent is None or held.reaches(view, str(row.classification)):
+            events.note(view, row)
+            yield row.position, view.render(row.payload)

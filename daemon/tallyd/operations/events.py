@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.ledger import events, ids, log, skeleton
+from tallyd.admission.access import EVERYTHING, Rights
+from tallyd.ledger import attempts, events, ids, log, skeleton
 from tallyd.ledger.cursors import Expired, filter_digest
 from tallyd.ledger.view import ProjectRow, View
-from tallyd.operations.contributions import refuse_sensitive
 from tallyd.operations.results import Served, optional
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.envelope import Request
@@ -34,7 +34,7 @@ class Follow(msgspec.Struct, frozen=True):
 def _source(view: View, admission: Admission, source: str, narrowed: str | None) -> ProjectRow:
     """The project that is the source. Narrowing to another project finds nothing there: ``not-found``."""
     project = view.project(source)
-    if project is None:
+    if project is None or not admission.member(view, project.position):
         raise not_found("source of events", source)
     if admission.project is not None and admission.project.position != project.position:
         raise not_found("source of events in that project", source)
@@ -73,9 +73,45 @@ def expired(view: View, source: str, head: int) -> Exception:
     )
 
 
-def look(view: View, follow: Follow, limit: int) -> tuple[events.Batch, str]:
+class Shown:
+    """Which events an actor is shown: those of streams that it sees, up to its ceiling. One look, one of
+    these.
+    """
+
+    def __init__(self, view: View, admission: Admission) -> None:
+        self._view = view
+        self._admission = admission
+        self._streams: dict[int, Rights | None] = {}
+
+    def __call__(self, row: log.LogRow) -> bool:
+        assert row.stream is not None
+        if row.stream not in self._streams:
+            self._streams[row.stream] = self._rights(row.stream)
+        held = self._streams[row.stream]
+        return held is not None and (held is EVERYTHING or held.reaches(self._view, str(row.classification)))
+
+    def _rights(self, stream: int) -> Rights | None:
+        """None where the stream's space is not seen; a stream of no space goes with its project."""
+        position: int | None = stream
+        invocation = attempts.invocation_at(self._view, stream)
+        if invocation is not None:
+            position = invocation.space
+        space = None if position is None else self._view.space_at(position)
+        if space is None:
+            return EVERYTHING
+        held = self._admission.rights(self._view, space)
+        return held if held.reads else None
+
+
+def shown(view: View, admission: Admission) -> Shown | None:
+    """None for the owner, who is shown all of them."""
+    return None if admission.agent is None else Shown(view, admission)
+
+
+def look(view: View, admission: Admission, follow: Follow, limit: int) -> tuple[events.Batch, str]:
     """One look: what there is, and the cursor after it."""
-    found = events.after(view, follow.project, follow.after, follow.prefixes, limit)
+    kept = shown(view, admission)
+    found = events.after(view, follow.project, follow.after, follow.prefixes, limit, kept)
     return found, view.cursors.token(follow.source, found.seen, f=follow.f)
 
 
@@ -85,7 +121,7 @@ def read(view: View, request: Request, admission: Admission) -> Served:
     assert isinstance(args, arguments.EventsReadArgs)
     project = _source(view, admission, args.source, optional(args.project_id))
     follow = _follow(view, project, optional(args.after_cursor), optional(args.type_prefixes) or ())
-    found, cursor = look(view, follow, args.limit)
+    found, cursor = look(view, admission, follow, args.limit)
     said = {
         "events": skeleton.embedded(b"[" + b",".join(found.events) + b"]"),
         "next_cursor": cursor,
@@ -98,20 +134,32 @@ WAIT_EVENTS_MAX: Final = limits.PAGE_ITEMS_MAX
 """events_wait names no limit of its own."""
 
 
-def begin_wait(view: View, request: Request, admission: Admission) -> Follow:
-    """Where an ``events_wait`` stands; ``wait_result`` then looks, as often as its source is committed to."""
-    args = request.args
-    assert isinstance(args, arguments.EventsWaitArgs)
-    project = _source(view, admission, args.source, None)
-    filters = optional(args.filters)
-    prefixes = None if filters is None else optional(filters.type_prefixes)
-    return _follow(view, project, args.after_cursor, prefixes or ())
+class Following:
+    """An ``events_wait``: where it stands. It holds no transaction between two looks."""
 
+    def __init__(self, view: View, request: Request, admission: Admission) -> None:
+        """Raises Refusal as ``events_read`` does."""
+        args = request.args
+        assert isinstance(args, arguments.EventsWaitArgs)
+        project = _source(view, admission, args.source, None)
+        filters = optional(args.filters)
+        prefixes = None if filters is None else optional(filters.type_prefixes)
+        self._follow = _follow(view, project, args.after_cursor, prefixes or ())
 
-def wait_result(found: events.Batch, cursor: str) -> Served:
-    """The result of ``events_wait``."""
-    said = {"events": skeleton.embedded(b"[" + b",".join(found.events) + b"]"), "next_cursor": cursor}
-    return Served(skeleton.encode(said))
+    @property
+    def project(self) -> int:
+        """Whose commits concern it."""
+        return self._follow.project
+
+    def look(self, view: View, admission: Admission) -> tuple[bool, bytes]:
+        """Whether there is anything, and the result as it would be now; what the filter skipped is passed."""
+        if not admission.member(view, self.project):
+            raise not_found("source of events", self._follow.source)
+        found, cursor = look(view, admission, self._follow, WAIT_EVENTS_MAX)
+        if not found.events:
+            self._follow = msgspec.structs.replace(self._follow, after=found.seen)
+        events_found = skeleton.embedded(b"[" + b",".join(found.events) + b"]")
+        return bool(found.events), skeleton.encode({"events": events_found, "next_cursor": cursor})
 
 
 def payload(view: View, request: Request, admission: Admission) -> Served:
@@ -127,8 +175,10 @@ def payload(view: View, request: Request, admission: Admission) -> Served:
     assert row.payload is not None
     assert row.schema_ref is not None
     assert row.classification is not None
-    if skeleton.bodies(row.payload):
-        refuse_sensitive(row.classification, args.event_id)
+    kept = shown(view, admission)
+    if kept is not None and not kept(row):
+        raise not_found("event", args.event_id)
+    events.note(view, row)
     rendered = view.render(row.payload)
     said = {
         "event_id": args.event_id,

@@ -126,4 +126,6 @@ def show(view: View, request: Request, admission: Admission) -> Served:
         or space.project != admission.project.position
     ):
         raise not_found("frontier", args.frontier_id)
+    if not admission.sees(view, space):
+        raise not_found("frontier", args.frontier_id)
     return Served(record(space, row), 1)

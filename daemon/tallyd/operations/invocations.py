@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from tallyd.admission import Admission
+from tallyd.admission import Admission, check_rights, may_write
 from tallyd.ledger import attempts, ids, pages, skeleton, times
 from tallyd.ledger.attempts import InvocationRow
 from tallyd.ledger.transaction import Applied, Event, Transaction
@@ -19,7 +19,7 @@ from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import Request
-from tallystick.protocol.problems import deadline_exceeded, invalid, not_found, stale_revision
+from tallystick.protocol.problems import deadline_exceeded, forbidden, invalid, not_found, stale_revision
 
 INVOCATION_SCHEMA: Final = "schema:invocation-v1"
 
@@ -94,6 +94,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
         )
     deployment = _active_deployment(tx, args)
     space = _space_of(tx, admission, args)
+    _check_may_invoke(tx, request, admission, space)
     assembly = _assembly_of(tx, project, space, args)
     deadline_ms = times.unix_ms(args.deadline)
     if deadline_ms <= tx.now_ms:
@@ -263,6 +264,8 @@ def cancel(tx: Transaction, request: Request, admission: Admission) -> Applied:
     args = request.args
     assert isinstance(args, arguments.InvocationCancelArgs)
     row = _in_project(tx, admission, args.invocation_id)
+    space = None if row.space is None else tx.space_at(row.space)
+    _check_may_invoke(tx, request, admission, space)
     check_revision(request, row.revision, f"invocation {row.invocation_id}")
     if row.state not in _CANCELABLE:
         raise stale_revision(
@@ -292,9 +295,31 @@ def end_attempt(tx: Transaction, attempt: attempts.AttemptRow, state: str) -> No
 def _in_project(view: View, admission: Admission, invocation_id: str) -> InvocationRow:
     assert admission.project is not None
     row = attempts.invocation(view, invocation_id)
-    if row is None or row.project != admission.project.position:
+    if row is None or row.project != admission.project.position or not sees(view, admission, row):
         raise not_found("invocation", invocation_id)
     return row
+
+
+def sees(view: View, admission: Admission, row: InvocationRow) -> bool:
+    """Whether an invocation is there for the actor: it is where its space is, and else where its project
+    is.
+    """
+    if admission.agent is None or row.space is None:
+        return True
+    space = view.space_at(row.space)
+    return space is not None and admission.sees(view, space)
+
+
+def _check_may_invoke(
+    tx: Transaction, request: Request, admission: Admission, space: SpaceRow | None
+) -> None:
+    """Raises Refusal ``forbidden`` unless the actor writes where the invocation stands."""
+    if admission.agent is None:
+        return
+    if space is None:
+        raise forbidden("an invocation of no space is the owner's to make and to end; name a space")
+    otherwise = f"invocations of space {space.space_id} are its contributors'"
+    check_rights(tx, admission, space, may_write(request.operation.name), otherwise)
 
 
 def show(view: View, request: Request, admission: Admission) -> Served:
@@ -321,25 +346,25 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     space = None if space_id is None else space_in(view, admission, space_id).position
     asked = pages.ask(f"list:invocations:{project.project_id}", args, (deployment, space_id, state))
     snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
-    rows = _rows(view, project, snapshot, deployment, space, state)
+    rows = _rows(view, admission, project, snapshot, (deployment, space, state))
     return Served(pages.page(view, asked, snapshot, project.project_id, rows))
 
 
 def _rows(
     view: View,
+    admission: Admission,
     project: ProjectRow,
     snapshot: pages.Snapshot,
-    deployment: str | None,
-    space: int | None,
-    state: str | None,
+    narrowed: tuple[str | None, int | None, str | None],
 ) -> Iterator[tuple[int, bytes]]:
     cursor = view.db.execute(
         f"SELECT {_COLUMNS} FROM invocations WHERE project = ?1 AND position > ?2 AND position <= ?3 "
         "AND (?4 IS NULL OR deployment_id = ?4) AND (?5 IS NULL OR space = ?5) AND (?6 IS NULL OR state = "
         "?6) "
         "ORDER BY position",
-        (project.position, snapshot.after, snapshot.bound, deployment, space, state),
+        (project.position, snapshot.after, snapshot.bound, *narrowed),
     )
     for values in cursor:
         row = InvocationRow(*values)
-        yield row.position, record(row)
+        if sees(view, admission, row):
+            yield row.position, record(row)

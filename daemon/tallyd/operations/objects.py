@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from tallyd.ledger.events import SENSITIVE
+from tallyd.ledger import events
 from tallyd.ledger.view import ProjectRow, SpaceRow, View
-
-__all__ = ["REVISION", "SENSITIVE", "ContributionRow", "RelationRow"]
 
 
 class ContributionRow(msgspec.Struct, frozen=True):
@@ -76,4 +74,5 @@ def record(view: View, position: int) -> bytes:
     """The rendered record of the object made at a position: the payload of its event."""
     row = view.log_row(position)
     assert row.payload is not None
+    events.note(view, row)
     return view.render(row.payload)

@@ -78,23 +78,24 @@ def show(view: View, _request: Request, admission: Admission) -> Served:
     return Served(view.render(record(admission.project)), admission.project.revision)
 
 
-def list_(view: View, request: Request, _admission: Admission) -> Served:
+def list_(view: View, request: Request, admission: Admission) -> Served:
     """``project_list``: in the order in which they were made."""
     asked = pages.ask("list:projects", request.args)
     snapshot = pages.open_page(
         view, asked, lambda: view.number("SELECT max(stream_sequence) FROM log WHERE stream = 0")
     )
-    return Served(pages.page(view, asked, snapshot, REALM_EVENTS, _rows(view, snapshot)))
+    return Served(pages.page(view, asked, snapshot, REALM_EVENTS, _rows(view, admission, snapshot)))
 
 
-def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
+def _rows(view: View, admission: Admission, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
     rows = view.db.execute(
         f"SELECT {PROJECT_COLUMNS} FROM projects WHERE position > ? AND position <= ? ORDER BY position",
         (snapshot.after, snapshot.bound),
     )
     for values in rows:
         row = ProjectRow(*values)
-        yield row.position, view.render(record(row))
+        if admission.member(view, row.position):
+            yield row.position, view.render(record(row))
 
 
 def realm_show(view: View, _request: Request, _admission: Admission) -> Served:

@@ -136,10 +136,14 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     assert project is not None
     asked = pages.ask(f"list:spaces:{project.project_id}", request.args)
     snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
-    return Served(pages.page(view, asked, snapshot, project.project_id, _rows(view, project, snapshot)))
+    return Served(
+        pages.page(view, asked, snapshot, project.project_id, _rows(view, admission, project, snapshot))
+    )
 
 
-def _rows(view: View, project: ProjectRow, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
+def _rows(
+    view: View, admission: Admission, project: ProjectRow, snapshot: pages.Snapshot
+) -> Iterator[tuple[int, bytes]]:
     rows = view.db.execute(
         f"SELECT {SPACE_COLUMNS} FROM spaces WHERE project = ? AND position > ? AND position <= ? ORDER BY "
         f"position",
@@ -147,4 +151,5 @@ def _rows(view: View, project: ProjectRow, snapshot: pages.Snapshot) -> Iterator
     )
     for values in rows:
         row = SpaceRow(*values)
-        yield row.position, view.render(record(project.project_id, row))
+        if admission.sees(view, row):
+            yield row.position, view.render(record(project.project_id, row))

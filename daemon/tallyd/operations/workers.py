@@ -73,7 +73,7 @@ def claim(tx: Transaction, request: Request, admission: Admission) -> Applied:
     assert row is not None
     previous = attempts.latest(tx, row.position)
     _check_claimable(tx, row, previous)
-    items = [] if row.assembly is None else assemblies.items_at(tx, row.assembly)
+    items = _items(tx, admission, row)
     if previous is not None and previous.state == "running":
         tx.update(
             "attempts",
@@ -90,6 +90,11 @@ def claim(tx: Transaction, request: Request, admission: Admission) -> Applied:
     tx.emit(invocations.event(tx, row, "dev.kovee.invocation.claimed.v1", payload))
     tx.lease_changes.append(lambda: tx.leases.renew(row.position, attempt.term_seconds))
     return Applied(result=_claim_result(tx, row, attempt, items), cursor=False)
+
+
+def _items(tx: Transaction, admission: Admission, row: InvocationRow) -> list[bytes]:
+    assembly = None if row.assembly is None else assemblies.at(tx, row.assembly)
+    return [] if assembly is None else assemblies.items_at(tx, admission, assembly)
 
 
 def _check_claimable(tx: Transaction, row: InvocationRow, previous: AttemptRow | None) -> None:

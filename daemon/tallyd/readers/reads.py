@@ -36,6 +36,11 @@ class Reader:
     def view(self) -> View:
         return self._view
 
+    @property
+    def noted(self) -> frozenset[str]:
+        """Sensitive objects that the last read looked at: their reading is recorded before it is served."""
+        return frozenset(self._view.sensitive)
+
     def try_read(self, read: Callable[[View], T]) -> T | None:
         """The result, or None while the gate is closed: come again when it opens."""
         if not self._gate.try_enter():
@@ -53,6 +58,7 @@ class Reader:
         """
         db = self._view.db
         self._closing_since = None
+        self._view.sensitive.clear()
         try:
             db.execute("BEGIN")
             try:

@@ -17,7 +17,7 @@ import msgspec
 import trio
 
 from tallyd.admission import Speaker, admit
-from tallyd.clerk.clerk import Command
+from tallyd.clerk.clerk import Command, Reading
 from tallyd.door import Channel, Door, Exchange, Timer
 from tallyd.ledger import ids
 from tallyd.operations import diagnose, events
@@ -54,6 +54,23 @@ class Parsed(msgspec.Struct, frozen=True, eq=False):
     refusal: bytes | None = None
 
 
+class _Recorded:
+    """Stands in a batch for a reading: goes on when its record is durable, and tells its client when not."""
+
+    __slots__ = ("_exchange", "_then")
+
+    def __init__(self, exchange: Exchange, then: Callable[[], None]) -> None:
+        self._exchange = exchange
+        self._then = then
+
+    def reply(self, line: bytes) -> None:
+        """An empty line says that the record is durable; anything else is the problem that kept it."""
+        if line:
+            self._exchange.reply(line)
+        else:
+            self._then()
+
+
 class Dispatcher:
     """On the loop. ``attach`` gives it the door, which needs it first."""
 
@@ -88,6 +105,7 @@ class Dispatcher:
         """Before the door runs."""
         self._door = door
         self._slow = nursery
+        self._wake = door.waker(lambda: None)
 
     # --- what the door asks ---------------------------------------------------------------------------------
     def parse(self, line: bytes, channel: Channel) -> Parsed:
@@ -205,51 +223,86 @@ class Dispatcher:
         else:
             self._read_at_once(request, exchange)
 
-    def _read_at_once(self, request: Request, exchange: Exchange) -> None:
+    def _read_at_once(
+        self, request: Request, exchange: Exchange, recorded: frozenset[str] = frozenset()
+    ) -> None:
+        """One read transaction on the loop. What is sensitive is put on record first, and then read again."""
         handler = READS[request.operation.socket, request.operation.name]
         speaker = _speaker(exchange.channel)
-        served = self._reader.try_read(lambda view: handler(view, request, admit(view, request, speaker)))
-        if served is None:
+        refused: Refusal | None = None
+        served: Served | None = None
+        try:
+            served = self._reader.try_read(lambda view: handler(view, request, admit(view, request, speaker)))
+        except Refusal as refusal:
+            refused = refusal
+        if served is None and refused is None:
             self._deferred.append((request, exchange))
+            return
+        noted = self._reader.noted
+        if not noted <= recorded:
+            reading = Reading(request, speaker, tuple(noted), denied=refused is not None)
+            again = partial(self._read_at_once, request, exchange, recorded | noted)
+            self._record(reading, exchange, lambda: self._guarded(exchange, again))
+        elif refused is not None:
+            exchange.reply(encode_problem(refused.problem))
         else:
+            assert served is not None
             exchange.reply(_served(served))
+
+    def _record(self, reading: Reading, exchange: Exchange, then: Callable[[], None]) -> None:
+        """Has a reading made durable by the clerk, and goes on; without a record nothing is served."""
+        if self.stopping:
+            exchange.reply(_refused(unavailable("the daemon is stopping, and keeps no record of a read")))
+        else:
+            self._queue.append((reading, _Recorded(exchange, then)))
 
     def _serve(self, request: Request, exchange: Exchange, serve: Callable[[], Served]) -> None:
         """What needs admission, and no look at the store beside it."""
-        view, speaker = self._reader.view, _speaker(exchange.channel)
-        if self._reader.try_read(lambda _: admit(view, request, speaker)) is None:
+        speaker = _speaker(exchange.channel)
+        if self._reader.try_read(lambda view: admit(view, request, speaker)) is None:
             self._deferred.append((request, exchange))
         else:
             exchange.reply(_served(serve()))
 
     async def _read_slowly(self, request: Request, exchange: Exchange) -> None:
         """A list that looks at more than it shows, or a diagnosis: on a thread, so that the loop goes on."""
-        reply = await trio.to_thread.run_sync(
-            partial(self._on_a_thread, request, _speaker(exchange.channel)), limiter=self._slow_limit
-        )
-        exchange.reply(reply)
+        speaker = _speaker(exchange.channel)
+        recorded: frozenset[str] = frozenset()
+        while True:
+            reply, noted = await trio.to_thread.run_sync(
+                partial(self._on_a_thread, request, speaker), limiter=self._slow_limit
+            )
+            if noted <= recorded:
+                exchange.reply(reply)
+                return
+            durable = trio.Event()
+            self._record(Reading(request, speaker, tuple(noted)), exchange, durable.set)
+            if exchange.answer is not None:
+                return
+            self._wake()
+            await durable.wait()
+            recorded |= noted
 
-    def _on_a_thread(self, request: Request, speaker: Speaker) -> bytes:
+    def _on_a_thread(self, request: Request, speaker: Speaker) -> tuple[bytes, frozenset[str]]:
+        reader = self._slow_reader()
         try:
-            reader = self._slow_reader()
-            try:
-                return _served(self._slow_result(request, speaker, reader))
-            finally:
-                reader.close()
+            return _served(self._slow_result(request, speaker, reader)), reader.noted
         except Refusal as refusal:
-            return encode_problem(refusal.problem)
+            return encode_problem(refusal.problem), reader.noted
         except Exception:
             logger.exception("%s failed, which is a defect", request.operation.name)
-            return _refused(internal(f"{request.operation.name} failed; the daemon's log says why"))
+            reply = _refused(internal(f"{request.operation.name} failed; the daemon's log says why"))
+            return reply, frozenset()
+        finally:
+            reader.close()
 
     def _slow_result(self, request: Request, speaker: Speaker, reader: Reader) -> Served:
-        view = reader.view
         if request.operation.name != "diagnose":
             handler = READS[request.operation.socket, request.operation.name]
-            return reader.read(lambda _: handler(view, request, admit(view, request, speaker)))
-        admission = reader.read(lambda _: admit(view, request, speaker))
+            return reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
+        admission = reader.read(lambda view: admit(view, request, speaker))
         return diagnose.diagnose(
-            view, request, admission, self._place, lambda piece: reader.read(lambda _: piece())
+            reader.view, request, admission, self._place, lambda piece: reader.read(lambda _: piece())
         )
 
     def reopened(self) -> None:
@@ -262,18 +315,23 @@ class Dispatcher:
 
     # --- waits ----------------------------------------------------------------------------------------------
     def _begin_wait(self, request: Request, exchange: Exchange) -> None:
-        view, speaker = self._reader.view, _speaker(exchange.channel)
-        follow = self._reader.try_read(
-            lambda _: events.begin_wait(view, request, admit(view, request, speaker))
+        speaker = _speaker(exchange.channel)
+        following = self._reader.try_read(
+            lambda view: events.Following(view, request, admit(view, request, speaker))
         )
-        if follow is None:
+        if following is None:
             self._deferred.append((request, exchange))
             return
         args = request.args
         assert isinstance(args, arguments.EventsWaitArgs)
         wait_ms = min(args.timeout_ms, limits.WAIT_MS_MAX)
         waiter = Waiter(
-            follow, partial(self._end_wait, exchange), last=self.stopping or wait_ms == 0 or exchange.hurried
+            project=following.project,
+            look=lambda view: following.look(view, admit(view, request, speaker)),
+            answer=lambda result: self._end_wait(exchange, _served(Served(result))),
+            refuse=lambda refusal: self._end_wait(exchange, encode_problem(refusal.problem)),
+            record=lambda objects: self._record_wait(request, exchange, objects),
+            last=self.stopping or wait_ms == 0 or exchange.hurried,
         )
         self._waiting[id(exchange)] = waiter
         self._waiters.add(waiter)
@@ -281,9 +339,21 @@ class Dispatcher:
             deadline = trio.current_time() + wait_ms / 1000
             waiter.timer = self._door.call_at(deadline, partial(self._waiters.finish, waiter))
 
-    def _end_wait(self, exchange: Exchange, served: Served) -> None:
+    def _record_wait(self, request: Request, exchange: Exchange, objects: tuple[str, ...]) -> None:
+        """A wait found something sensitive: its reading is put on record, and then it looks again."""
+
+        def looked() -> None:
+            waiter = self._waiting.get(id(exchange))
+            if waiter is not None:
+                self._waiters.recorded(waiter, objects)
+
+        self._record(Reading(request, _speaker(exchange.channel), objects), exchange, looked)
+        if exchange.answer is not None:
+            self.abandon(exchange)
+
+    def _end_wait(self, exchange: Exchange, reply: bytes) -> None:
         self._waiting.pop(id(exchange), None)
-        exchange.reply(_served(served))
+        exchange.reply(reply)
 
     @property
     def waiters(self) -> int:
@@ -295,8 +365,8 @@ class Dispatcher:
 
     # --- the daemon itself ----------------------------------------------------------------------------------
     def _control(self, request: Request, exchange: Exchange) -> None:
-        view, speaker = self._reader.view, _speaker(exchange.channel)
-        if self._reader.try_read(lambda _: admit(view, request, speaker)) is None:
+        speaker = _speaker(exchange.channel)
+        if self._reader.try_read(lambda view: admit(view, request, speaker)) is None:
             self._deferred.append((request, exchange))
             return
         exchange.reply(encode_ok(b'{"stopping":true}', None, None))

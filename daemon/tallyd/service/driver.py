@@ -14,12 +14,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, Protocol
 
 import apsw
 
-from tallyd.clerk.clerk import Answer, Clerk, Command, SyncFailed
-from tallyd.door import Exchange
+from tallyd.clerk.clerk import Answer, Clerk, Command, Reading, SyncFailed
 from tallyd.readers.gate import Gate
 from tallyd.store.refusals import ExitCode
 from tallyd.store.store import Store
@@ -29,7 +28,14 @@ from tallystick.protocol.problems import unavailable
 
 logger = logging.getLogger("tallyd.driver")
 
-Pair = tuple[Command, Exchange]
+
+class Replied(Protocol):
+    """Whoever is told a command's reply: the exchange that it came by, as a rule."""
+
+    def reply(self, line: bytes) -> None: ...
+
+
+Pair = tuple[Command | Reading, Replied]
 
 
 class Done:
@@ -37,7 +43,7 @@ class Done:
 
     __slots__ = ("answers", "exchanges")
 
-    def __init__(self, exchanges: list[Exchange], answers: list[Answer]) -> None:
+    def __init__(self, exchanges: list[Replied], answers: list[Answer]) -> None:
         self.exchanges = exchanges
         self.answers = answers
 

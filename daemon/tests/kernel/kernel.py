@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tallyd.admission import Speaker, admit
-from tallyd.clerk.clerk import Clerk, Command
+from tallyd.clerk.clerk import Clerk, Command, Reading
 from tallyd.clerk.hooks import Hooks
 from tallyd.ledger.leases import Leases
-from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.log import Log
+from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import Reader
@@ -27,7 +27,7 @@ from tallyd.service.handlers import FENCED_READS, READS, WRITES
 from tallyd.store.opening import open_store
 from tallyd.store.store import Store
 from tallystick.paths import Paths, resolve
-from tallystick.protocol.envelope import decode_request, encode_ok, encode_problem
+from tallystick.protocol.envelope import Request, decode_request, encode_ok, encode_problem
 from tallystick.protocol.problems import Refusal
 from tallystick.protocol.registry import Kind, Socket
 
@@ -142,13 +142,27 @@ class Kernel:
         speaker = Speaker(actor, "peer-uid", socket)
         try:
             request = decode_request(line, socket)
-            if request.operation.kind in (Kind.WRITE, Kind.FENCED_READ):
-                return self.clerk.run([Command(request, speaker)])[0].reply
-            handler = READS[socket, request.operation.name]
-            served = self.reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
         except Refusal as refusal:
             return encode_problem(refusal.problem)
-        return encode_ok(served.result, served.revision, None)
+        if request.operation.kind in (Kind.WRITE, Kind.FENCED_READ):
+            return self.clerk.run([Command(request, speaker)])[0].reply
+        return self._read(request, speaker)
+
+    def _read(self, request: Request, speaker: Speaker) -> bytes:
+        """A read, put on record first where it looks at something sensitive."""
+        handler = READS[speaker.socket, request.operation.name]
+        recorded: frozenset[str] = frozenset()
+        while True:
+            denied = False
+            try:
+                served = self.reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
+                reply = encode_ok(served.result, served.revision, None)
+            except Refusal as refusal:
+                reply, denied = encode_problem(refusal.problem), True
+            if self.reader.noted <= recorded:
+                return reply
+            recorded |= self.reader.noted
+            self.clerk.run([Reading(request, speaker, tuple(recorded), denied)])
 
     def write(self, op: str, args: Json, **how: Any) -> Json:
         """A mutation's reply, as a dict."""

@@ -195,21 +195,29 @@ def test_an_event_names_whoever_and_whatever_caused_it(kernel: Kernel, space: Js
     assert event["payload"]["causation_ref"] == "evt-cause"
 
 
-def test_what_is_sensitive_is_not_served_without_a_record(kernel: Kernel, space: Json) -> None:
-    """Its content stays behind: no show, no list, no payload, and an event that only refers to it."""
+def test_reading_what_is_sensitive_leaves_a_record_first(kernel: Kernel, space: Json) -> None:
+    """Each way to its content writes a row that says who looked at what; other reads write none."""
     made = kernel.said(space, "canary", more={"classification_ref": "class-sensitive"})
     kernel.said(space, "plain")
-    shown = kernel.read(
-        "contribution_show", {"contribution_id": made["contribution_id"]}, project=space["project_id"]
+    evt = "evt-" + made["contribution_id"].removeprefix("contrib-")
+    project = space["project_id"]
+    reads = (
+        ("contribution_show", {"contribution_id": made["contribution_id"]}, project),
+        ("contribution_list", {"space_id": space["space_id"], "limit": 5}, project),
+        ("events_read", {"source": project, "limit": 100}, None),
+        ("event_payload", {"event_id": evt}, None),
     )
-    assert kernel.problem(shown) == "unavailable"
-    listed = page(kernel, space)["result"]["items"]
-    assert [item["classification_ref"] for item in listed] == ["class-default"]
-    event = events(kernel, space)["result"]["events"][2]
-    assert "payload" not in event
-    assert event["payload_ref"] == event["event_id"]
-    assert kernel.problem(kernel.read("event_payload", {"event_id": event["event_id"]})) == "unavailable"
-    assert "canary" not in json.dumps(events(kernel, space))
+    for op, args, of in reads:
+        before = kernel.view.number("SELECT count(*) FROM log")
+        answered = kernel.read(op, args, project=of)
+        assert "canary" in json.dumps(answered)
+        assert kernel.view.number("SELECT count(*) FROM log") == before + 1
+        row = kernel.view.log_row(before)
+        assert (row.operation, row.outcome, row.actor) == (op, "read", "prin-owner")
+        assert json.loads(row.detail) == {"objects": [made["contribution_id"]]}
+    before = kernel.view.number("SELECT count(*) FROM log")
+    kernel.read("space_show", {"space_id": space["space_id"]}, project=project)
+    assert kernel.view.number("SELECT count(*) FROM log") == before
 
 
 @pytest.mark.parametrize(
