@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from harness.home import Home
+from harness.home import Home, NewHome
 from world import Prepared, prepare
 
 
 @pytest.fixture
-def new_home() -> Iterator[Callable[[], Home]]:
+def new_home() -> Iterator[NewHome]:
     """Makes homes; their daemons are ended and their directories removed afterwards."""
     made: list[Home] = []
 
-    def make() -> Home:
-        made.append(Home())
+    def make(data_dir: str | None = None, runtime_dir: str | None = None) -> Home:
+        made.append(Home(data_dir, runtime_dir))
         return made[-1]
 
     yield make
@@ -24,7 +24,7 @@ def new_home() -> Iterator[Callable[[], Home]]:
 
 
 @pytest.fixture
-def home(new_home: Callable[[], Home]) -> Home:
+def home(new_home: NewHome) -> Home:
     """One home, empty."""
     return new_home()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness.home import Home
+from harness.home import NewHome
 from mutate import MUTANTS, PATCHES, apply, copy_product, must_break
 from world import Prepared
 
@@ -15,7 +15,7 @@ from world import Prepared
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant(
     prepared: Prepared,
-    new_home: Callable[[], Home],
+    new_home: NewHome,
     tmp_path: Path,
     name: str,
     record_property: Callable[[str, object], None],
@@ -29,7 +29,7 @@ def test_mutant(
 
 
 @pytest.mark.crash
-def test_a_copy_without_a_mistake(prepared: Prepared, new_home: Callable[[], Home], tmp_path: Path) -> None:
+def test_a_copy_without_a_mistake(prepared: Prepared, new_home: NewHome, tmp_path: Path) -> None:
     """What the mutants fail, an unchanged copy of the product passes."""
     product = copy_product(tmp_path)
     for trials in MUTANTS.values():

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from tallystick.paths import Paths, resolve
 
@@ -28,13 +28,14 @@ _OURS: Final = ("TALLY", "XDG_", "KOVEE", "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKE
 
 
 class Home:
-    """Data, runtime and state directory of one store, below one short directory."""
+    """Data, runtime and state directory of one store, below one short directory, or where they are said to
+    be."""
 
-    def __init__(self) -> None:
+    def __init__(self, data_dir: str | None = None, runtime_dir: str | None = None) -> None:
         self.root = tempfile.mkdtemp(prefix="ty", dir="/tmp")
         self.paths: Paths = resolve(
-            os.path.join(self.root, "d"),
-            os.path.join(self.root, "r"),
+            data_dir or os.path.join(self.root, "d"),
+            runtime_dir or os.path.join(self.root, "r"),
             {"HOME": self.root, "TALLY_STATE_DIR": os.path.join(self.root, "s")},
         )
         self.started: list[Daemon] = []
@@ -75,6 +76,12 @@ class Home:
         self.started.append(daemon)
         assert daemon.ready or may_end, f"the daemon did not start: {daemon.log()}"
         return daemon
+
+
+class NewHome(Protocol):
+    """Makes a home that is cleaned up."""
+
+    def __call__(self, data_dir: str | None = None, runtime_dir: str | None = None) -> Home: ...
 
 
 class Daemon:
