@@ -37,11 +37,12 @@ from tallyd.clerk.refusals import SUPPRESSED, SUPPRESSED_BEGIN, RefusalMeter
 from tallyd.ledger import attempts, log, skeleton
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Refused, Transaction
+from tallyd.operations.events import shown
 from tallyd.store.ambient import Ambient
 from tallyd.store.bodies import mac
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import Request, encode_ok, encode_problem
-from tallystick.protocol.problems import Problem, Refusal, internal, stale_lease, unavailable
+from tallystick.protocol.problems import Problem, Refusal, internal, not_found, stale_lease, unavailable
 from tallystick.protocol.registry import Kind, Socket
 
 logger = logging.getLogger("tallyd.clerk")
@@ -300,6 +301,7 @@ class Clerk:
         change.
         """
         tx = self._tx
+        assert request.operation.refusal_rows, "an operation says in the registry that its refusal may change"
         assert tx.state_rows, "a refusal that changes nothing is raised"
         assert not tx.events, "a refused command has no event"
         assert tx.content_commitment() is None, "a refused command brings no content"
@@ -528,11 +530,15 @@ def _reply_sequence(tx: Transaction, applied: Applied) -> int | None:
 def _authorize_replay(tx: Transaction, first: LogRow, request: Request, admission: Admission) -> None:
     """Whether this actor may still have the stored reply. Raises Refusal ``stale-lease``.
 
-    A client's command was admitted a moment ago, and its scope holds its actor. A worker gets its attempt's
+    A client's command was admitted a moment ago, its scope holds its actor, and an agent must still see where
+    it wrote. A worker gets its attempt's
     receipts while the attempt is current; and the attempt that a command of its own ended gets that command's
     reply, because a lost reply must be recoverable.
     """
     if request.operation.socket is not Socket.WORKER:
+        kept = shown(tx, admission)
+        if kept is not None and first.stream is not None and not kept(first):
+            raise not_found("result of this command", "that this actor may still see")
         return
     attempt = admission.attempt
     if attempt is None:

@@ -135,6 +135,11 @@ class Exchange:
         self.last = True
         self.reply(line)
 
+    def strike(self) -> int:
+        """Count a wrong credential on this connection, and say how many there were."""
+        self._connection.strikes += 1
+        return self._connection.strikes
+
     def adopt(self, channel: Channel) -> None:
         """From now on the connection speaks as ``channel`` says: lines behind this request are parsed with
         it."""
@@ -154,11 +159,13 @@ class Exchange:
 class ConnectionBase:
     """What an exchange needs of its connection, whatever its dispatcher's requests are."""
 
-    __slots__ = ("_load", "_touch", "channel", "peer", "touched")
+    __slots__ = ("_load", "_touch", "channel", "peer", "strikes", "touched")
 
     def __init__(self, channel: Channel, peer: Peer, load: Load, touch: Callable[[], None]) -> None:
         self.channel = channel
         self.peer = peer
+        self.strikes = 0
+        """Wrong credentials shown so far."""
         self._load = load
         self._touch = touch
         self.touched = False
@@ -375,7 +382,7 @@ class Connection(ConnectionBase, Generic[P]):
     def sent(self, data: bytes | memoryview, count: int, now: float) -> None:
         """Of ``data`` the socket took the first ``count`` bytes."""
         self.output_bytes -= count
-        if count or not self.blocked:
+        if count or self._head is None:
             self._sent_at = now
         self.blocked = count < len(data)
         self._head = memoryview(data)[count:] if self.blocked else None

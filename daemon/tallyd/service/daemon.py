@@ -30,9 +30,12 @@ from tallyd.operations.service import implementation_version
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import Reader
 from tallyd.service import handlers
+from tallyd.service.agent_sockets import AgentSockets
 from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.checkpointer import Checkpointer
-from tallyd.service.dispatcher import Dispatcher, Parsed, owner_channel
+from tallyd.service.config import Settings
+from tallyd.service.credentials import Credentials, owner_channel
+from tallyd.service.dispatcher import Dispatcher, Parsed
 from tallyd.service.driver import Driver
 from tallyd.service.ready import Readiness
 from tallyd.store.ambient import Ambient
@@ -59,6 +62,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     hook: AbortHook | None = None
     batch_hold: int = 0
     vfs: str | None = None
+    settings: Settings = msgspec.field(default_factory=Settings)
 
 
 class Daemon:
@@ -89,6 +93,7 @@ class Daemon:
         self._leases = Leases(ambient.monotonic)
         log = Log(store.writer)
         tx = Transaction(store.writer, store.keys, store.identity, ambient, self._leases, log)
+        tx.orders = options.settings.as_orders()
         hooks: Hooks | None = options.hook
         clerk = Clerk(tx, ambient, handlers.WRITES, handlers.FENCED_READS, hooks)
         self._clerk = clerk
@@ -102,13 +107,18 @@ class Daemon:
             Place(store.filesystem.type, store.container_layer),
             self._status,
             self.stop,
+            Credentials(options.settings.owner_credential_sha256),
+            lambda: self._agents.compare(),
             options.batch_hold,
         )
         self._door: Door[Parsed] = Door(self._dispatcher)
+        self._agents = AgentSockets(self._door, self._reader, options.paths.runtime_dir)
 
     def _new_reader(self) -> Reader:
         store = self._store
-        return Reader(View(store.reader(), store.keys, store.identity, self._ambient.wall_ms), self._gate)
+        view = View(store.reader(), store.keys, store.identity, self._ambient.wall_ms)
+        view.orders = self._options.settings.as_orders()
+        return Reader(view, self._gate)
 
     def stop(self) -> None:
         """Begins the drain. On the loop."""
@@ -121,11 +131,16 @@ class Daemon:
             await nursery.start(self._signals)  # before READY: who hears it may stop us at once
             self._dispatcher.attach(self._door, nursery)
             self._driver.start(self._door.waker(self._dispatcher.collect))
-            self._gate.on_open(self._door.waker(self._dispatcher.reopened))
+            self._gate.on_open(self._door.waker(self._reopened))
             self._checkpointer.start(self._driver)
             paths, uid = self._options.paths, os.geteuid()
-            self._door.listen(owner_channel(Socket.CLIENT, paths.client_socket, uid))
-            self._door.listen(owner_channel(Socket.WORKER, paths.worker_socket, uid))
+            shown = self._options.settings.owner == "credential"
+            for socket, path in (
+                (Socket.CLIENT, paths.client_socket),
+                (Socket.WORKER, paths.worker_socket),
+            ):
+                self._door.listen(owner_channel(socket, path, uid, by_credential=shown))
+            self._agents.compare()
             nursery.start_soon(self._door.run)
             nursery.start_soon(self._stay_ours)
             self._readiness.ready(paths)
@@ -134,6 +149,10 @@ class Daemon:
             nursery.cancel_scope.cancel()
         self._close()
         return self._exit
+
+    def _reopened(self) -> None:
+        self._dispatcher.reopened()
+        self._agents.reopened()
 
     async def _signals(self, task_status: trio.TaskStatus[None]) -> None:
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received:

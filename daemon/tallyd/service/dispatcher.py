@@ -19,11 +19,12 @@ import trio
 from tallyd.admission import Speaker, admit
 from tallyd.clerk.clerk import Command, Reading
 from tallyd.door import Channel, Door, Exchange, Timer
-from tallyd.ledger import ids
+from tallyd.ledger.log import REALM_STREAM
 from tallyd.operations import diagnose, events
 from tallyd.operations.results import Served
 from tallyd.readers.reads import Reader
 from tallyd.readers.waiters import Waiter, Waiters
+from tallyd.service.credentials import Credential, Credentials, shown
 from tallyd.service.driver import Driver, Pair
 from tallyd.service.handlers import READS
 from tallystick.protocol import arguments, limits
@@ -31,7 +32,7 @@ from tallystick.protocol.canonical import canonical
 from tallystick.protocol.envelope import Request, decode_request, encode_ok, encode_problem
 from tallystick.protocol.problems import Refusal, internal, invalid, rate_limited, unavailable
 from tallystick.protocol.records import Status
-from tallystick.protocol.registry import Kind, Socket
+from tallystick.protocol.registry import Kind
 
 logger = logging.getLogger("tallyd.dispatcher")
 
@@ -52,6 +53,7 @@ class Parsed(msgspec.Struct, frozen=True, eq=False):
     waits: bool
     request: Request | None = None
     refusal: bytes | None = None
+    credential: Credential | None = None
 
 
 class _Recorded:
@@ -82,6 +84,8 @@ class Dispatcher:
         place: diagnose.Place,
         status: Callable[[], Status],
         shut_down: Callable[[], None],
+        credentials: Credentials,
+        realm_written: Callable[[], None],
         batch_hold: int = 0,
     ) -> None:
         self._driver = driver
@@ -90,11 +94,14 @@ class Dispatcher:
         self._place = place
         self._status = status
         self._shut_down = shut_down
+        self._credentials = credentials
+        self._realm_written = realm_written
         self._batch_hold = batch_hold
         self._queue: deque[Pair] = deque()
         self._waiters = Waiters(reader)
         self._waiting: dict[int, Waiter] = {}
         self._deferred: list[tuple[Request, Exchange]] = []
+        self._kept_back: list[Callable[[], None]] = []
         self._slow: trio.Nursery | None = None
         self._slow_limit = trio.CapacityLimiter(_SLOW_READS_MAX)
         self._tidy_timer: Timer | None = None
@@ -110,6 +117,9 @@ class Dispatcher:
     # --- what the door asks ---------------------------------------------------------------------------------
     def parse(self, line: bytes, channel: Channel) -> Parsed:
         try:
+            credential = shown(line)
+            if credential is not None:
+                return Parsed(False, False, credential=credential)
             request = decode_request(line, channel.socket)
         except Refusal as refusal:
             return Parsed(False, False, refusal=encode_problem(refusal.problem))
@@ -118,7 +128,9 @@ class Dispatcher:
 
     def start(self, parsed: Parsed, exchange: Exchange) -> None:
         request = parsed.request
-        if request is None:
+        if parsed.credential is not None:
+            self._authenticate(parsed.credential, exchange)
+        elif request is None:
             assert parsed.refusal is not None
             exchange.reply(parsed.refusal)
         elif parsed.concurrent:
@@ -170,6 +182,13 @@ class Dispatcher:
     def failed(self, _exchange: Exchange) -> bytes:
         return _refused(internal("the daemon failed on this request, which is a defect; its log says more"))
 
+    def _authenticate(self, credential: Credential, exchange: Exchange) -> None:
+        found = self._reader.try_read(lambda view: (self._credentials.actor(view, credential),))
+        if found is None:
+            self._kept_back.append(lambda: self._authenticate(credential, exchange))
+        else:
+            self._credentials.answer(exchange, found[0])
+
     # --- commands -------------------------------------------------------------------------------------------
     def _enqueue(self, request: Request, exchange: Exchange) -> None:
         if self.stopping:
@@ -190,6 +209,8 @@ class Dispatcher:
             for exchange, answer in zip(done.exchanges, done.answers, strict=True):
                 exchange.reply(answer.reply)
                 touched.update(answer.sources)
+            if REALM_STREAM in touched:
+                self._realm_written()
             if touched:
                 self._waiters.committed(touched)
         self._last_batch = trio.current_time()
@@ -307,6 +328,9 @@ class Dispatcher:
 
     def reopened(self) -> None:
         """The gate is open again: what it kept back is done now."""
+        kept_back, self._kept_back = self._kept_back, []
+        for go_on in kept_back:
+            go_on()
         deferred, self._deferred = self._deferred, []
         for request, exchange in deferred:
             begin = self._begin_wait if request.operation.kind is Kind.WAIT else self._read
@@ -401,8 +425,3 @@ def _is_filtered_list(request: Request) -> bool:
         else ("assistant_deployment_id", "space_id", "state")
     )
     return any(getattr(args, name) is not msgspec.UNSET for name in names)
-
-
-def owner_channel(socket: Socket, path: str, uid: int) -> Channel:
-    """The owner's socket: whoever the kernel says has the daemon's uid is the owner."""
-    return Channel(socket=socket, actor=ids.OWNER, strength="peer-uid", path=path, allowed_uid=uid)

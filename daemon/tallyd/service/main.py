@@ -16,7 +16,7 @@ import trio
 
 from tallyd.clerk.hooks import AbortHook
 from tallyd.operations.service import implementation_version
-from tallyd.service import logs
+from tallyd.service import config, logs
 from tallyd.service.daemon import Daemon, Options, serve
 from tallyd.service.ready import Readiness
 from tallyd.store import process
@@ -76,7 +76,14 @@ def run(argv: Sequence[str], ambient: Ambient, vfs: str | None = None) -> int:
         paths = resolve(arguments.data_dir, arguments.runtime_dir)
         for missing in process.harden():
             logging.getLogger("tallyd").warning("%s", missing)
-        options = Options(paths=paths, adopt=arguments.adopt, hook=hook, batch_hold=hold, vfs=vfs)
+        options = Options(
+            paths=paths,
+            adopt=arguments.adopt,
+            hook=hook,
+            batch_hold=hold,
+            vfs=vfs,
+            settings=config.load(paths.data_dir),
+        )
         daemon = Daemon(options, ambient, Readiness(arguments.ready_fd, os.environ))
         daemon.open()
     except StartRefused as refused:

@@ -23,13 +23,16 @@ from tallyd.store.refusals import ExitCode, StartRefused
 
 
 class Place(NamedTuple):
-    """A directory, with the words for a refusal."""
+    """A directory, with the words for a refusal. One that is ``passable`` may be 0711: others reach through it
+    to a directory of their own, and neither list nor change it.
+    """
 
     path: str
     what: str
     """As in "the data directory"."""
     choose: str
     """How a person names another one, as in "--data-dir or TALLY_DATA_DIR"."""
+    passable: bool = False
 
 
 @contextmanager
@@ -100,7 +103,8 @@ def _wrong(place: Place, status: os.stat_result) -> str | None:
             f"{place.what} {place.path} belongs to uid {status.st_uid}, and tallyd runs as uid {uid}."
             f" Run: chown {uid} {place.path}, or name another one with {place.choose}"
         )
-    if mode & 0o777 != 0o700:
+    allowed = (0o700, 0o711) if place.passable else (0o700,)
+    if mode & 0o777 not in allowed:
         return (
             f"{place.what} {place.path} has mode {mode:04o}; it must be 0700, so that nobody else can look"
             f" into it. Run: chmod 700 {place.path}"

@@ -196,7 +196,7 @@ class _Opening:
         code = ExitCode.DATA_DIRECTORY_HELD
         data = take(paths.data_lock, "the data directory", _DATA, code, wall_ms=wall_ms)
         self._held.callback(data.release)
-        make_private(self._disk, Place(paths.runtime_dir, "the runtime directory", _RUNTIME))
+        make_private(self._disk, Place(paths.runtime_dir, "the runtime directory", _RUNTIME, passable=True))
         code = ExitCode.RUNTIME_DIRECTORY_HELD
         runtime = take(paths.runtime_lock, "the runtime directory", _RUNTIME, code, wall_ms=wall_ms)
         self._held.callback(runtime.release)

@@ -1,0 +1,100 @@
+"""``tallystick_authenticate``: a line of its own that shows a credential, and changes who speaks on its
+connection.
+
+``{"op":"tallystick_authenticate","args":{"credential":"…"}}``. It is never logged, audited or echoed, not
+even in a refusal. A wrong, expired or revoked credential is ``unauthenticated`` and never treated as absent;
+three wrong ones end the connection. Credentials are compared by their SHA-256, in constant time where there
+is one to compare with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from tallyd.admission import UNKNOWN
+from tallyd.door import Channel, Exchange
+from tallyd.ledger import agents, ids
+from tallyd.ledger.view import View
+from tallystick.protocol import ijson
+from tallystick.protocol.envelope import encode_ok, encode_problem
+from tallystick.protocol.problems import invalid, unauthenticated
+from tallystick.protocol.registry import Socket
+
+OPERATION: Final = "tallystick_authenticate"
+WRONG_MAX: Final = 3
+_MARK: Final = OPERATION.encode()
+
+
+class Credential:
+    """What a line shows. Its ``repr`` does not."""
+
+    __slots__ = ("secret",)
+
+    def __init__(self, secret: str) -> None:
+        self.secret = secret
+
+    def __repr__(self) -> str:
+        return "Credential(redacted)"
+
+
+def shown(line: bytes) -> Credential | None:
+    """The credential that a line shows; None for any other line.
+
+    Raises Refusal ``invalid`` for one that is meant to and cannot be read, without a word of it.
+    """
+    if _MARK not in line:
+        return None
+    try:
+        said = ijson.parse(line)
+    except ijson.NotStrict:
+        return None
+    if not isinstance(said, dict) or said.get("op") != OPERATION:
+        return None
+    args = said.get("args")
+    secret = args.get("credential") if isinstance(args, dict) and len(args) == 1 else None
+    if said.keys() != {"op", "args"} or not isinstance(secret, str) or not secret:
+        raise invalid(f'{OPERATION} is {{"op":"{OPERATION}","args":{{"credential":"…"}}}} and nothing else')
+    return Credential(secret)
+
+
+class Credentials:
+    """Decides whose credential it is."""
+
+    def __init__(self, owner_sha256: str | None) -> None:
+        self._owner = None if owner_sha256 is None else bytes.fromhex(owner_sha256)
+
+    def actor(self, view: View, credential: Credential) -> str | None:
+        """The owner, an active agent, or None."""
+        hashed = hashlib.sha256(credential.secret.encode()).digest()
+        if self._owner is not None and hmac.compare_digest(self._owner, hashed):
+            return ids.OWNER
+        agent = agents.by_credential(view, credential.secret)
+        return agent.agent_id if agent is not None and agent.active(view.wall_ms()) else None
+
+    def answer(self, exchange: Exchange, actor: str | None) -> None:
+        """Lets the connection speak as ``actor`` from now on, or refuses."""
+        if actor is not None:
+            exchange.adopt(msgspec.structs.replace(exchange.channel, actor=actor, strength="credential"))
+            exchange.reply(encode_ok(msgspec.json.encode({"actor": actor}), None, None))
+            return
+        refusal = unauthenticated(
+            "the credential is wrong, expired or revoked; ask the owner for another one"
+        )
+        line = encode_problem(refusal.problem)
+        reply: Callable[[bytes], None] = (
+            exchange.reply if exchange.strike() < WRONG_MAX else exchange.reply_last
+        )
+        reply(line)
+
+
+def owner_channel(socket: Socket, path: str, uid: int, *, by_credential: bool) -> Channel:
+    """The owner's socket: whoever the kernel says has the daemon's uid is the owner, unless a credential is
+    asked for.
+    """
+    actor = UNKNOWN if by_credential else ids.OWNER
+    return Channel(socket=socket, actor=actor, strength="peer-uid", path=path, allowed_uid=uid)
