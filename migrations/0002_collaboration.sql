@@ -6,16 +6,19 @@ CREATE TABLE prepared_changes (
     position             INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     id                   BLOB    NOT NULL CHECK (length(id) = 16),
     kind                 TEXT    NOT NULL CHECK (kind IN ('project_policy', 'space_widening')),
-    subject              INTEGER NOT NULL,        -- the project or the space
+    project              INTEGER NOT NULL REFERENCES projects (position) DEFERRABLE INITIALLY DEFERRED,
+    subject              INTEGER NOT NULL,        -- the project, or the space in it
     expected_revision    INTEGER NOT NULL,        -- of the subject, when it was prepared
-    item_set_digest      BLOB    NOT NULL CHECK (length(item_set_digest) = 32),
+    item_set_digest      BLOB    NOT NULL CHECK (length(item_set_digest) = 32),  -- of every contribution in the subject
     state                TEXT    NOT NULL CHECK (state IN ('prepared', 'confirmed', 'canceled', 'stale')),
     revision             INTEGER NOT NULL,
-    decision_receipt_ref TEXT,
+    decision_receipt_ref TEXT,                    -- of the decision that confirmed it
     terminal_ms          INTEGER,
-    record               BLOB    NOT NULL         -- canonical JSON of the members that never change
+    record               BLOB    NOT NULL,        -- canonical JSON of the members that never change
+    CHECK ((state = 'prepared') = (terminal_ms IS NULL)),
+    CHECK (state = 'confirmed' OR decision_receipt_ref IS NULL)
 ) STRICT;
-CREATE INDEX prepared_changes_of_subject ON prepared_changes (subject, kind, position);
+CREATE INDEX prepared_changes_of_project ON prepared_changes (project, kind, position);
 
 CREATE TABLE grants (
     position            INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,

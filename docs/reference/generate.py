@@ -83,6 +83,8 @@ def _operation(operation: Operation) -> Iterable[str]:
     yield "- problems: " + ", ".join(f"`{problem}`" for problem in operation.problems)
     if operation.kind is Kind.WRITE and operation.rows:
         yield "- rows: " + ", ".join(_row(row) for row in operation.rows)
+    if operation.refusal_rows:
+        yield "- rows of a refusal that changes the state: " + ", ".join(map(_row, operation.refusal_rows))
     if operation.extensions:
         yield "- ext: " + ", ".join(f"`{name}`" for name in operation.extensions)
     fields = msgspec.inspect.type_info(operation.arguments)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from tallyd.admission import Admission
 from tallyd.ledger import events
-from tallyd.ledger.view import ProjectRow, SpaceRow, View
+from tallyd.ledger.view import SpaceRow, View
 
 
 class ContributionRow(msgspec.Struct, frozen=True):
@@ -63,11 +64,13 @@ def in_space(view: View, space: SpaceRow, ref: str) -> ContributionRow | Relatio
     return found if found is not None and found.space == space.position else None
 
 
-def contribution_in_project(view: View, project: ProjectRow, ref: str) -> bool:
-    """Whether the reference is a contribution in a space of the project."""
-    found = contribution(view, ref)
+def contribution_in_project(view: View, admission: Admission, ref: str) -> bool:
+    """Whether the reference is a contribution in a space of the command's project that the actor sees."""
+    found, project = contribution(view, ref), admission.project
     space = None if found is None else view.space_at(found.space)
-    return space is not None and space.project == project.position
+    if space is None or project is None or space.project != project.position:
+        return False
+    return admission.sees(view, space)
 
 
 def record(view: View, position: int) -> bytes:

@@ -13,7 +13,9 @@ from tallyd.operations.results import Served, check_revision, given
 from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import stale_revision
 
+PROJECT_SCHEMA: Final = "schema:project-v1"
 CLASS_DEFAULT: Final = "class-default"
 POLICY_DEFAULT: Final = "policy-default"
 REALM_EVENTS: Final = "events:realm"
@@ -60,7 +62,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
         Event(
             event_id=digits,
             type="dev.kovee.project.created.v1",
-            schema_ref="schema:project-v1",
+            schema_ref=PROJECT_SCHEMA,
             resource=row.project_id,
             resource_revision=1,
             stream=row.position,
@@ -70,6 +72,40 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
         )
     )
     return Applied(revision=1)
+
+
+METADATA_WHILE: Final = frozenset({"active"})
+"""In which status a project may be renamed."""
+
+
+def update_metadata(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``project_update_metadata``: another name, or the same one again, which is a revision too."""
+    args = request.args
+    assert isinstance(args, arguments.ProjectUpdateMetadataArgs)
+    project = admission.project
+    assert project is not None
+    if project.status not in METADATA_WHILE:
+        raise stale_revision(
+            project.revision,
+            f"project {project.project_id} is {project.status}, and keeps its name while it is",
+        )
+    check_revision(request, project.revision, f"project {project.project_id}")
+    name, _ = tx.seal(canonical(args.name))
+    row = tx.update_project(project, revision=project.revision + 1, name=name)
+    tx.emit(
+        Event(
+            event_id=tx.new_id(),
+            type="dev.kovee.project.updated.v1",
+            schema_ref=PROJECT_SCHEMA,
+            resource=row.project_id,
+            resource_revision=row.revision,
+            stream=row.position,
+            project=row.position,
+            classification=row.default_classification_ref,
+            payload=record(row),
+        )
+    )
+    return Applied(revision=row.revision)
 
 
 def show(view: View, _request: Request, admission: Admission) -> Served:

@@ -1,20 +1,64 @@
-"""Spaces: where people and assistants put what they have to say."""
+"""Spaces: where people and assistants put what they have to say.
+
+What may be done to a space itself follows from its status:
+
+=========== ================ ================== =================
+status      open             frozen             archived
+=========== ================ ================== =================
+freeze      frozen           refused            refused
+reopen      refused          open               refused
+archive     archived         archived           refused
+metadata,   open             frozen             refused
+narrowing,
+widening
+restrict    open             frozen             archived
+=========== ================ ================== =================
+
+Nothing of it deletes history, and nothing of it is the way to let somebody see more: that is a widening,
+prepared and then confirmed (``widenings``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tallyd.admission import Admission
 from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
-from tallyd.ledger.view import SPACE_COLUMNS, ProjectRow, SpaceRow, View
+from tallyd.ledger.view import SPACE_COLUMNS, ProjectRow, SpaceRow, Value, View
 from tallyd.operations import objects
 from tallyd.operations.results import Served, check_revision, given, optional, space_in
 from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import branch_genesis
 from tallystick.protocol.envelope import Request
-from tallystick.protocol.problems import not_found
+from tallystick.protocol.problems import forbidden, not_found, stale_revision
+
+SPACE_SCHEMA: Final = "schema:space-v1"
+
+LIFECYCLE: Final[dict[str, dict[str, str]]] = {
+    "open": {
+        "space_freeze": "frozen",
+        "space_archive": "archived",
+        "space_update_metadata": "open",
+        "space_policy_narrow": "open",
+        "space_access_widen_prepare": "open",
+        "space_restrict": "open",
+    },
+    "frozen": {
+        "space_reopen": "open",
+        "space_archive": "archived",
+        "space_update_metadata": "frozen",
+        "space_policy_narrow": "frozen",
+        "space_access_widen_prepare": "frozen",
+        "space_restrict": "frozen",
+    },
+    "archived": {
+        "space_restrict": "archived",
+    },
+}
+"""The status after each operation, by the status before. What is not named is refused."""
 
 
 def record(project_id: str, row: SpaceRow) -> bytes:
@@ -47,7 +91,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     assert project is not None
     check_revision(request, 0, "a space that is not there yet")
     purpose = optional(args.purpose_contribution_ref)
-    if purpose is not None and not objects.contribution_in_project(tx, project, purpose):
+    if purpose is not None and not objects.contribution_in_project(tx, admission, purpose):
         raise not_found("contribution", purpose)
     row = _new_row(tx, args, project, admission.author, purpose)
     tx.insert("spaces", **{field: getattr(row, field) for field in row.__struct_fields__})
@@ -57,7 +101,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
         Event(
             event_id=row.id,
             type="dev.kovee.space.created.v1",
-            schema_ref="schema:space-v1",
+            schema_ref=SPACE_SCHEMA,
             resource=row.space_id,
             resource_revision=1,
             stream=row.position,
@@ -121,6 +165,135 @@ def add_participant(
     )
 
 
+# --- what is done to a space itself -------------------------------------------------------------------------
+def check_status(request: Request, space: SpaceRow) -> str:
+    """The status after the operation. Raises Refusal ``stale-revision`` where the present one forbids it."""
+    after = LIFECYCLE[space.status].get(request.operation.name)
+    if after is None:
+        raise stale_revision(
+            space.revision,
+            f"space {space.space_id} is {space.status}: no {request.operation.name} while it is",
+        )
+    return after
+
+
+def freeze(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``space_freeze``: nothing further is written in it until it is reopened."""
+    space, status = _target(tx, request, admission)
+    return _changed(tx, admission, space, "dev.kovee.space.frozen.v1", status=status)
+
+
+def reopen(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``space_reopen``."""
+    space, status = _target(tx, request, admission)
+    return _changed(tx, admission, space, "dev.kovee.space.reopened.v1", status=status)
+
+
+def archive(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``space_archive``: for good."""
+    space, status = _target(tx, request, admission)
+    return _changed(tx, admission, space, "dev.kovee.space.archived.v1", status=status)
+
+
+def restrict(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``space_restrict``: there from now on for its participants, and for whoever holds a grant."""
+    space, _ = _target(tx, request, admission)
+    if space.visibility == "restricted":
+        raise stale_revision(space.revision, f"space {space.space_id} is restricted already")
+    return _changed(tx, admission, space, "dev.kovee.space.restricted.v1", visibility="restricted")
+
+
+def update_metadata(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``space_update_metadata``: what is left out stays; with nothing named it is a revision all the same."""
+    args = request.args
+    assert isinstance(args, arguments.SpaceUpdateMetadataArgs)
+    space, _ = _target(tx, request, admission)
+    purpose = optional(args.purpose_contribution_ref)
+    if purpose is not None:
+        _check_purpose(tx, space, purpose)
+    title = optional(args.title)
+    return _changed(
+        tx,
+        admission,
+        space,
+        "dev.kovee.space.updated.v1",
+        title=space.title if title is None else tx.seal(canonical(title))[0],
+        purpose_contribution_ref=purpose or space.purpose_contribution_ref,
+    )
+
+
+def _check_purpose(tx: Transaction, space: SpaceRow, purpose: str) -> None:
+    found = objects.contribution(tx, purpose)
+    if found is None or found.space != space.position:
+        raise not_found("contribution in this space", purpose)
+
+
+def policy_narrow(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``space_policy_narrow``: what is left out stays. Between names whose order is declared it only
+    narrows.
+    """
+    args = request.args
+    assert isinstance(args, arguments.SpacePolicyNarrowArgs)
+    space, _ = _target(tx, request, admission)
+    policy = given(args.policy_set_ref, space.policy_set_ref)
+    classification = given(args.default_classification_ref, space.default_classification_ref)
+    orders = tx.orders
+    _check_narrows(
+        "policy_set_ref", space.policy_set_ref, policy, orders.policies.compare(policy, space.policy_set_ref)
+    )
+    _check_narrows(
+        "default_classification_ref",
+        space.default_classification_ref,
+        classification,
+        orders.compare_classifications(classification, space.default_classification_ref),
+    )
+    return _changed(
+        tx,
+        admission,
+        space,
+        "dev.kovee.space.policy-narrowed.v1",
+        policy_set_ref=policy,
+        default_classification_ref=classification,
+    )
+
+
+def _check_narrows(member: str, before: str, after: str, compared: int | None) -> None:
+    """Names that no order knows are incomparable, and taken as the protocol takes them."""
+    if compared is not None and compared < 0:
+        raise forbidden(
+            f"$.args.{member}: {after} is wider than {before}, by the order that the owner declared, and "
+            f"this operation only narrows; to widen a space, prepare it with space_access_widen_prepare"
+        )
+
+
+def _target(tx: Transaction, request: Request, admission: Admission) -> tuple[SpaceRow, str]:
+    """The space that the command is about, its revision and status checked, and the status after it."""
+    space = space_in(tx, admission, str(getattr(request.args, "space_id")))  # noqa: B009
+    check_revision(request, space.revision, f"space {space.space_id}")
+    return space, check_status(request, space)
+
+
+def _changed(tx: Transaction, admission: Admission, space: SpaceRow, type_: str, **columns: Value) -> Applied:
+    """The space one revision on, told by one event with the whole record."""
+    assert admission.project is not None
+    row = tx.update_space(space, revision=space.revision + 1, **columns)
+    tx.emit(
+        Event(
+            event_id=tx.new_id(),
+            type=type_,
+            schema_ref=SPACE_SCHEMA,
+            resource=row.space_id,
+            resource_revision=row.revision,
+            stream=row.position,
+            project=row.project,
+            classification=row.default_classification_ref,
+            payload=record(admission.project.project_id, row),
+        )
+    )
+    return Applied(revision=row.revision)
+
+
+# --- reads --------------------------------------------------------------------------------------------------
 def show(view: View, request: Request, admission: Admission) -> Served:
     """``space_show``."""
     args = request.args

@@ -76,15 +76,15 @@ _SERVED: Final = (
     AGENT,
     REALM,
     SPACE,
+    LIFECYCLE,
+    POLICY,
+    WIDENING,
     CONTRIBUTION,
     CONTEXT,
     INVOCATION,
     EVENT,
 )
 _PREPARED: Final = (
-    LIFECYCLE,
-    POLICY,
-    WIDENING,
     PARTICIPANT,
     GRANT,
     DISPOSITION,

@@ -4,7 +4,19 @@ from typing import Final
 
 from tallystick.protocol import arguments, records
 
-from ._model import GUARDED_WRITES, SHARED_SPACE, Kind, Mode, Operation, Placement, Socket
+from ._model import (
+    COMMAND_ROWS,
+    CONTENT_ROWS,
+    GUARDED_WRITES,
+    ONE_ID,
+    SHARED_SPACE,
+    Kind,
+    Mode,
+    Operation,
+    Placement,
+    RowEffect,
+    Socket,
+)
 
 LIFECYCLE: Final = (
     Operation(
@@ -21,6 +33,12 @@ LIFECYCLE: Final = (
         content=("name",),
         problems=GUARDED_WRITES,
         events=("dev.kovee.project.updated.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            *CONTENT_ROWS,
+            RowEffect("projects", "update", columns=("revision", "name")),
+        ),
         summary="Rename a project.",
     ),
     Operation(
@@ -37,6 +55,13 @@ LIFECYCLE: Final = (
         content=("title",),
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.updated.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("bodies", "insert", None),  # of the title, where there is another
+            RowEffect("object_keys", "insert", None),
+            RowEffect("spaces", "update", columns=("revision", "title", "purpose_contribution_ref")),
+        ),
         summary="Give a space another title or purpose.",
     ),
     Operation(
@@ -52,6 +77,7 @@ LIFECYCLE: Final = (
         result=records.Space,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.frozen.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("spaces", "update", columns=("revision", "status"))),
         summary="Let nothing further be written in a space until it is reopened.",
     ),
     Operation(
@@ -67,6 +93,7 @@ LIFECYCLE: Final = (
         result=records.Space,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.reopened.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("spaces", "update", columns=("revision", "status"))),
         summary="Let a frozen space be written in again.",
     ),
     Operation(
@@ -82,6 +109,7 @@ LIFECYCLE: Final = (
         result=records.Space,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.archived.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("spaces", "update", columns=("revision", "status"))),
         summary="Close a space for good.",
     ),
     Operation(
@@ -97,6 +125,7 @@ LIFECYCLE: Final = (
         result=records.Space,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.restricted.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("spaces", "update", columns=("revision", "visibility"))),
         summary="Show a space to its participants and nobody else.",
     ),
     Operation(
@@ -112,6 +141,13 @@ LIFECYCLE: Final = (
         result=records.Space,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.policy-narrowed.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect(
+                "spaces", "update", columns=("revision", "policy_set_ref", "default_classification_ref")
+            ),
+        ),
         summary="Narrow a space's policy or default classification.",
     ),
 )

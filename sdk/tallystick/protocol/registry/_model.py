@@ -96,7 +96,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     `content` names the arguments that hold content, which can be erased; all others are identifiers and
     labels, which cannot. A name with a dot in it is a member inside an argument. `problems` are the kinds
     that it can be answered with, `events` the types that it writes, and `emission` which of them one
-    execution does. `extensions` are the ``dev.tallystick.`` members of ext that it knows, with their shapes.
+    execution does. `refusal_rows` are the rows of a refusal that itself changes the state: with none, a
+    refusal leaves the log's row that says so, and nothing else. `extensions` are the ``dev.tallystick.``
+    members of ext that it knows, with their shapes.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     events: tuple[str, ...] = ()
     emission: Emission = Emission.EACH
     rows: tuple[RowEffect, ...] = ()
+    refusal_rows: tuple[RowEffect, ...] = ()
     extensions: dict[str, type[Args]] = {}
     summary: str
 
@@ -183,3 +186,4 @@ DEVELOPER_ASSISTANT: Final = "developer_assistant_v1"
 TALLYSTICK_CORE: Final = "tallystick_core_v1"
 TALLYSTICK_WORKER: Final = "tallystick_worker_v1"
 TALLYSTICK_AGENT: Final = "tallystick_agent_v1"
+TALLYSTICK_ARTIFACT: Final = "tallystick_artifact_v1"

@@ -4,7 +4,25 @@ from typing import Final
 
 from tallystick.protocol import arguments, records
 
-from ._model import GUARDED_WRITES, LISTS, READS, SHARED_SPACE, Kind, Mode, Operation, Placement, Socket
+from ._model import (
+    COMMAND_ROWS,
+    GUARDED_WRITES,
+    LISTS,
+    ONE_ID,
+    READS,
+    SHARED_SPACE,
+    Kind,
+    Mode,
+    Operation,
+    Placement,
+    RowEffect,
+    Socket,
+)
+
+ENDED: Final = RowEffect("prepared_changes", "update", columns=("state", "revision", "terminal_ms"))
+CONFIRMED: Final = RowEffect(
+    "prepared_changes", "update", columns=("state", "revision", "decision_receipt_ref", "terminal_ms")
+)
 
 POLICY: Final = (
     Operation(
@@ -20,6 +38,7 @@ POLICY: Final = (
         result=records.ProjectAccessPolicyChange,
         problems=GUARDED_WRITES,
         events=("dev.kovee.project.policy-change-prepared.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("prepared_changes", "insert")),
         summary="Prepare another access policy for a project, bound to all that it reaches.",
     ),
     Operation(
@@ -63,6 +82,17 @@ POLICY: Final = (
         result=records.ProjectAccessPolicyChange,
         problems=GUARDED_WRITES,
         events=("dev.kovee.project.policy-change-confirmed.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            CONFIRMED,
+            RowEffect(
+                "projects",
+                "update",
+                columns=("revision", "policy_set_ref", "default_classification_ref"),
+            ),
+        ),
+        refusal_rows=(RowEffect("log", "insert"), ENDED),
         summary="Put a prepared change into force, if nothing that it is bound to has moved.",
     ),
     Operation(
@@ -78,6 +108,7 @@ POLICY: Final = (
         result=records.ProjectAccessPolicyChange,
         problems=GUARDED_WRITES,
         events=("dev.kovee.project.policy-change-canceled.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, ENDED),
         summary="Drop a prepared change.",
     ),
 )

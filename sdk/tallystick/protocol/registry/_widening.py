@@ -4,7 +4,21 @@ from typing import Final
 
 from tallystick.protocol import arguments, records
 
-from ._model import GUARDED_WRITES, LISTS, READS, SHARED_SPACE, Kind, Mode, Operation, Placement, Socket
+from ._model import (
+    COMMAND_ROWS,
+    GUARDED_WRITES,
+    LISTS,
+    ONE_ID,
+    READS,
+    SHARED_SPACE,
+    Kind,
+    Mode,
+    Operation,
+    Placement,
+    RowEffect,
+    Socket,
+)
+from ._policy import CONFIRMED, ENDED
 
 WIDENING: Final = (
     Operation(
@@ -20,6 +34,7 @@ WIDENING: Final = (
         result=records.SpaceAccessWidening,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.access-widening-prepared.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("prepared_changes", "insert")),
         summary="Prepare the widening of a space, bound to all that it shows.",
     ),
     Operation(
@@ -63,6 +78,17 @@ WIDENING: Final = (
         result=records.SpaceAccessWidening,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.access-widening-confirmed.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            CONFIRMED,
+            RowEffect(
+                "spaces",
+                "update",
+                columns=("revision", "visibility", "policy_set_ref", "default_classification_ref"),
+            ),
+        ),
+        refusal_rows=(RowEffect("log", "insert"), ENDED),
         summary="Put a prepared widening into force, if nothing that it is bound to has moved.",
     ),
     Operation(
@@ -78,6 +104,7 @@ WIDENING: Final = (
         result=records.SpaceAccessWidening,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.access-widening-canceled.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, ENDED),
         summary="Drop a prepared widening.",
     ),
 )

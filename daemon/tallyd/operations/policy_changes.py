@@ -1,0 +1,158 @@
+"""Prepared changes of a project's access policy and default classification.
+
+They reach every space of the project, in whatever status or visibility. Confirming moves the project's
+revision, and is told by the change's event alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from tallyd.admission import Admission
+from tallyd.ledger import pages
+from tallyd.ledger.orders import Orders
+from tallyd.ledger.transaction import Applied, Refused, Transaction
+from tallyd.ledger.view import ProjectRow, View
+from tallyd.operations import prepared
+from tallyd.operations.prepared import ChangeRow, Family, Scope
+from tallyd.operations.results import Served, check_revision, given
+from tallystick.protocol import arguments
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import not_found
+
+POLICY_CHANGE: Final = Family(
+    kind="project_policy",
+    what="policy change",
+    prefix="papc",
+    id_member="change_id",
+    schema_ref="schema:project-access-policy-change-v1",
+    events="dev.kovee.project.policy-change",
+)
+
+
+def prepare(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``project_access_policy_change_prepare``."""
+    args = request.args
+    assert isinstance(args, arguments.ProjectAccessPolicyChangePrepareArgs)
+    project = _project(admission)
+    check_revision(request, project.revision, f"project {project.project_id}")
+    policy = given(args.proposed_policy_set_ref, project.policy_set_ref)
+    classification = given(args.proposed_default_classification_ref, project.default_classification_ref)
+    subject: dict[str, object] = {
+        "project_id": project.project_id,
+        "expected_project_revision": project.revision,
+        "prior_policy_set_ref": project.policy_set_ref,
+        "proposed_policy_set_ref": policy,
+        "prior_default_classification_ref": project.default_classification_ref,
+        "proposed_default_classification_ref": classification,
+    }
+    beside: dict[str, object] = {
+        "effective_change": effective_change(tx.orders, project, policy, classification),
+        "classification_join_ref": project.default_classification_ref,
+        "destination_audience_digest": prepared.audience_digest(
+            {"scope": "project", "project_id": project.project_id}
+        ),
+    }
+    return prepared.prepare(
+        tx,
+        POLICY_CHANGE,
+        admission.author,
+        _scope(tx, project),
+        subject,
+        beside,
+        "affected_space_frontier_refs",
+    )
+
+
+def effective_change(orders: Orders, project: ProjectRow, policy: str, classification: str) -> str:
+    """``narrowing`` where nothing gets wider, ``widening`` where nothing gets narrower, by the orders that
+    the owner declared; else, and for what no order knows, ``incomparable``.
+    """
+    compared = (
+        orders.policies.compare(policy, project.policy_set_ref),
+        orders.compare_classifications(classification, project.default_classification_ref),
+    )
+    known = [one for one in compared if one is not None]
+    if len(known) == len(compared):
+        if min(known) >= 0:
+            return "narrowing"
+        if max(known) <= 0:
+            return "widening"
+    return "incomparable"
+
+
+def confirm(tx: Transaction, request: Request, admission: Admission) -> Applied | Refused:
+    """``project_access_policy_change_confirm``."""
+    args = request.args
+    assert isinstance(args, arguments.ProjectAccessPolicyChangeConfirmArgs)
+    project = _project(admission)
+    row = _find(tx, project, args.change_id)
+    prepared.check_prepared(request, POLICY_CHANGE, row, prepared.CONFIRM)
+    if prepared.has_moved(tx, row, _scope(tx, project)):
+        return prepared.find_stale(tx, POLICY_CHANGE, row)
+    proposed = msgspec.json.decode(row.record, type=_Proposed)
+    tx.update_project(
+        project,
+        revision=project.revision + 1,
+        policy_set_ref=proposed.proposed_policy_set_ref,
+        default_classification_ref=proposed.proposed_default_classification_ref,
+    )
+    return prepared.end(tx, POLICY_CHANGE, row, prepared.CONFIRM, args.decision_receipt_ref)
+
+
+class _Proposed(msgspec.Struct):
+    """What a change's record proposes."""
+
+    proposed_policy_set_ref: str
+    proposed_default_classification_ref: str
+
+
+def cancel(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    """``project_access_policy_change_cancel``."""
+    args = request.args
+    assert isinstance(args, arguments.ProjectAccessPolicyChangeCancelArgs)
+    row = _find(tx, _project(admission), args.change_id)
+    prepared.check_prepared(request, POLICY_CHANGE, row, prepared.CANCEL)
+    return prepared.end(tx, POLICY_CHANGE, row, prepared.CANCEL)
+
+
+# --- reads --------------------------------------------------------------------------------------------------
+def show(view: View, request: Request, admission: Admission) -> Served:
+    """``project_access_policy_change_show``."""
+    args = request.args
+    assert isinstance(args, arguments.ProjectAccessPolicyChangeShowArgs)
+    row = _find(view, _project(admission), args.change_id)
+    return Served(prepared.record(POLICY_CHANGE, row), row.revision)
+
+
+def list_(view: View, request: Request, admission: Admission) -> Served:
+    """``project_access_policy_change_list``: the project's changes, in whatever state."""
+    project = _project(admission)
+    asked = pages.ask(f"list:papc:{project.project_id}", request.args)
+    return Served(prepared.page(view, POLICY_CHANGE, project, asked, lambda _: True))
+
+
+def _project(admission: Admission) -> ProjectRow:
+    assert admission.project is not None
+    return admission.project
+
+
+def _find(view: View, project: ProjectRow, change_id: str) -> ChangeRow:
+    row = prepared.find(view, POLICY_CHANGE, change_id)
+    if row is None or row.project != project.position:
+        raise not_found("policy change", change_id)
+    return row
+
+
+def _scope(view: View, project: ProjectRow) -> Scope:
+    spaces = view.db.execute(
+        "SELECT position FROM spaces WHERE project = ? ORDER BY position", (project.position,)
+    )
+    return Scope(
+        project=project.position,
+        subject=project.position,
+        revision=project.revision,
+        spaces=tuple(int(row[0]) for row in spaces),
+    )
