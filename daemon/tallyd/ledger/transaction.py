@@ -49,6 +49,8 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     revision: int | None = None
     cursor: bool = True
     """Whether the reply tells the project cursor after the command's last event."""
+    after: object | None = None
+    """What is to be done outside the store once the command is durable: the service knows what it means."""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -97,7 +99,9 @@ class Transaction(View):
         self.lease_changes: list[Callable[[], None]] = []
         self.request_key: bytes | None = None
         self.step_of: int | None = None
+        self.outside: object | None = None
         self._bodies: dict[int, bytes] = {}
+        self._objects = 0
         self._content_key: bytes | None = None
         self._touched: set[str] = set()
 
@@ -208,14 +212,35 @@ class Transaction(View):
         """Keeps content (canonical JSON) as a body of this command; returns its number and its object's
         keys.
         """
-        ordinal = len(self._bodies)
-        assert ordinal < BODIES_PER_COMMAND_MAX, "a command brought more bodies than it has numbers for"
-        body = self.position * BODIES_PER_COMMAND_MAX + ordinal
+        body = self._next_object()
         keys = self.bodies.put(self.db, body, content, self._ambient.random(OBJECT_RANDOM_BYTES))
         self._bodies[body] = content
+        self._first_keys(keys)
+        return body, keys
+
+    def keep_keys(self, random: bytes | None = None) -> tuple[int, ObjectKeys]:
+        """Keeps the keys of an object whose content stands in a file, or nowhere: drawn now, or before, where
+        they were used outside already. Returns as ``seal`` does.
+        """
+        number = self._next_object()
+        drawn = self._ambient.random(OBJECT_RANDOM_BYTES) if random is None else random
+        keys = self.bodies.put_keys(self.db, number, drawn)
+        self._first_keys(keys)
+        return number, keys
+
+    def forget_keys(self, number: int) -> None:
+        """Destroys the keys of an object that ``keep_keys`` kept; the rest is noise from then on."""
+        self.db.execute("DELETE FROM object_keys WHERE body = ?", (number,))
+        self._wrote("object_keys", {"body": number}, {})
+
+    def _next_object(self) -> int:
+        assert self._objects < BODIES_PER_COMMAND_MAX, "a command brought more objects than it has numbers"
+        self._objects += 1
+        return self.position * BODIES_PER_COMMAND_MAX + self._objects - 1
+
+    def _first_keys(self, keys: ObjectKeys) -> None:
         if self._content_key is None:
             self._content_key, self.request_key = keys.digest, keys.request
-        return body, keys
 
     def emit(self, event: Event) -> None:
         """Adds an event to the command."""
@@ -226,7 +251,7 @@ class Transaction(View):
         """HMAC over the digest of all content of the command, under its first object's digest key; None
         without.
         """
-        if self._content_key is None:
+        if self._content_key is None or not self._bodies:
             return None
         return log.content_commitment(self._content_key, list(self._bodies.values()))
 

@@ -84,16 +84,21 @@ class BodyStore:
 
         Raises apsw.ConstraintError where the body exists: a number is used once.
         """
+        keys = self.put_keys(db, body, random)
+        sealed = AESGCM(keys.seal).encrypt(_SEAL_NONCE, content, _SEAL_CONTEXT + b"%d" % body)
+        db.execute("INSERT INTO bodies (body, sealed) VALUES (?, ?)", (body, sealed))
+        return keys
+
+    def put_keys(self, db: apsw.Connection, body: int, random: bytes) -> ObjectKeys:
+        """Keeps the keys of an object alone: of a body, or, under a body's number, of content that stands in
+        a file of its own. Raises as ``put`` does.
+        """
         if len(random) != OBJECT_RANDOM_BYTES:
             raise ValueError(f"a new object takes {OBJECT_RANDOM_BYTES} random bytes, not {len(random)}")
         plain, nonce = random[: 3 * KEY_BYTES], random[3 * KEY_BYTES :]
-        keys = ObjectKeys(plain)
-        number = b"%d" % body
-        sealed = AESGCM(keys.seal).encrypt(_SEAL_NONCE, content, _SEAL_CONTEXT + number)
-        wrapped = nonce + self._wrap.encrypt(nonce, plain, _WRAP_CONTEXT + number)
-        db.execute("INSERT INTO bodies (body, sealed) VALUES (?, ?)", (body, sealed))
+        wrapped = nonce + self._wrap.encrypt(nonce, plain, _WRAP_CONTEXT + b"%d" % body)
         db.execute("INSERT INTO object_keys (body, wrapped) VALUES (?, ?)", (body, wrapped))
-        return keys
+        return ObjectKeys(plain)
 
     def keys(self, db: apsw.Connection, body: int) -> ObjectKeys | None:
         """The body's keys, or None where it was erased.

@@ -60,6 +60,18 @@ MODEL_SYSTEM_SCALARS_MAX: Final = 16_384
 MODEL_OBSERVATION_SCALARS_MAX: Final = 1_024
 """What was seen of a model call whose outcome is not known (KCP appendix A)."""
 
+# --- artifacts --------------------------------------------------------------------------------------------
+ARTIFACT_UPLOAD_BYTES_MAX: Final = 64 * 2**20
+"""An artifact that is begun by ``artifact_upload_begin`` (KCP section 8)."""
+ARTIFACT_BYTES_MAX: Final = 2**30
+"""An artifact that is begun by ``tallystick_artifact_begin``: sealing it takes seconds and little memory."""
+ARTIFACT_CHUNK_BYTES_MAX: Final = 2**17
+"""One chunk of an upload over the socket: as base64 it fits a request with room for everything else."""
+ARTIFACT_READ_BYTES_MAX: Final = 2**19
+"""One chunk of a download: as base64 it fits a reply."""
+UPLOAD_SECONDS_MAX: Final = 3_600
+"""From an upload's begin to its finalize (KCP section 8); its first finalize gives it as long again."""
+
 # --- what one read may be ---------------------------------------------------------------------------------
 PAGE_ITEMS_MAX: Final = 512
 """A page also ends where the next item would not fit the reply; it holds one item at least (KCP 1.3)."""

@@ -80,6 +80,8 @@ LanguageTag = Annotated[
         ),
     ),
 ]
+ArtifactChunk = Annotated[str, Meta(max_length=4 * -(-limits.ARTIFACT_CHUNK_BYTES_MAX // 3))]
+"""Bytes in base64; that it is base64 is seen when it is decoded."""
 DigestHex = Annotated[str, Meta(pattern=_worded(r"^[0-9a-f]{64}\Z", "64 lowercase hexadecimal digits"))]
 StatusToken = Annotated[
     str,
@@ -170,6 +172,7 @@ Timestamp = Annotated[
 SafeInt = Annotated[int, Meta(ge=0, le=limits.SAFE_INTEGER_MAX)]
 PositiveInt = Annotated[int, Meta(ge=1, le=limits.SAFE_INTEGER_MAX)]
 PageLimit = Annotated[int, Meta(ge=1, le=limits.PAGE_ITEMS_MAX)]
+ArtifactReadBytes = Annotated[int, Meta(ge=1, le=limits.ARTIFACT_READ_BYTES_MAX)]
 LeaseTermSeconds = Annotated[int, Meta(ge=limits.LEASE_TERM_SECONDS_MIN, le=limits.LEASE_TERM_SECONDS_MAX)]
 
 # --- closed sets ------------------------------------------------------------------------------------------

@@ -26,6 +26,11 @@ from .artifact import (
     ArtifactUploadFinalizeArgs,
     ArtifactUploadShowArgs,
 )
+from .artifact_bytes import (
+    TallystickArtifactBeginArgs,
+    TallystickArtifactGetArgs,
+    TallystickArtifactPutArgs,
+)
 from .assistant import (
     AssistantCreateArgs,
     AssistantListArgs,
@@ -225,6 +230,9 @@ __all__ = [
     "TallystickAgentListArgs",
     "TallystickAgentRevokeArgs",
     "TallystickAgentShowArgs",
+    "TallystickArtifactBeginArgs",
+    "TallystickArtifactGetArgs",
+    "TallystickArtifactPutArgs",
     "TallystickInvocationFailArgs",
     "TallystickInvocationProgressArgs",
     "TallystickInvocationRenewArgs",

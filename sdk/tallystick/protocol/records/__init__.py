@@ -22,6 +22,7 @@ from .artifact import (
     ArtifactUploadCredential,
     LocalStagingFile,
 )
+from .artifact_bytes import ArtifactBytes, ArtifactReceived
 from .assistant import (
     AssistantAlias,
     AssistantAliasPage,
@@ -98,6 +99,8 @@ __all__ = [
     "Agent",
     "AgentPage",
     "Artifact",
+    "ArtifactBytes",
+    "ArtifactReceived",
     "ArtifactUpload",
     "ArtifactUploadBegun",
     "ArtifactUploadCredential",

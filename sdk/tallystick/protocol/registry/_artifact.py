@@ -6,18 +6,29 @@ from tallystick.protocol import arguments, records
 from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._model import (
+    COMMAND_ROWS,
     GUARDED_READS,
     GUARDED_WRITES,
+    ONE_ID,
     READS,
     SHARED_SPACE,
-    WRITES,
     Emission,
     Kind,
     Mode,
     Operation,
     Placement,
+    RowEffect,
     Socket,
 )
+
+BEGUN_ROWS: Final = (
+    *COMMAND_ROWS,
+    RowEffect("ids", "insert", 2),  # the event's, which the artifact shares, and the upload's
+    RowEffect("object_keys", "insert"),
+    RowEffect("artifact_uploads", "insert"),
+    RowEffect("artifacts", "insert"),
+)
+"""Of a begin, whichever way the bytes will come."""
 
 ARTIFACT: Final = (
     Operation(
@@ -32,8 +43,9 @@ ARTIFACT: Final = (
         arguments=arguments.ArtifactUploadBeginArgs,
         result=records.ArtifactUploadBegun,
         content=("declared_raw_sha256",),
-        problems=(*WRITES, ProblemKind.FORBIDDEN),
+        problems=GUARDED_WRITES,
         events=("dev.kovee.artifact.upload-began.v1",),
+        rows=BEGUN_ROWS,
         summary="Declare bytes that are to be uploaded.",
     ),
     Operation(
@@ -81,6 +93,41 @@ ARTIFACT: Final = (
             "dev.kovee.artifact.rejected.v1",
         ),
         emission=Emission.ONE_OF,
+        rows=(
+            RowEffect("log", "insert", 2),  # one for each of its two transactions
+            RowEffect("idempotency", "insert"),
+            RowEffect("outbox", "insert"),
+            ONE_ID,
+            RowEffect("object_keys", "insert", None),
+            RowEffect(
+                "artifact_uploads",
+                "update",
+                columns=(
+                    "revision",
+                    "state",
+                    "ends_ms",
+                    "sealed_ms",
+                    "terminal_ms",
+                    "sealed_storage_version",
+                    "observation_digest",
+                ),
+            ),
+            RowEffect(
+                "artifacts",
+                "update",
+                columns=(
+                    "revision",
+                    "state",
+                    "size",
+                    "media_type",
+                    "sealed_storage_version",
+                    "verification_digest",
+                    "content_digest",
+                    "keys",
+                    "available_ms",
+                ),
+            ),
+        ),
         summary="Seal the bytes if they are what was declared, else reject them.",
     ),
     Operation(
@@ -97,6 +144,14 @@ ARTIFACT: Final = (
         content=("reason",),
         problems=GUARDED_WRITES,
         events=("dev.kovee.artifact.upload-aborted.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("bodies", "insert", None),
+            RowEffect("object_keys", "insert", None),
+            RowEffect("artifact_uploads", "update", columns=("revision", "state", "terminal_ms", "reason")),
+            RowEffect("artifacts", "update", columns=("revision", "state")),
+        ),
         summary="End an upload that has not ended.",
     ),
     Operation(

@@ -1,0 +1,159 @@
+"""Bytes of artifacts over the socket: chunks in, chunks out, both resumable. Ours.
+
+A chunk is no command: it changes no row, leaves no audit entry, and has no key, because the same bytes at the
+same place do no harm. What it is judged by is read; the vault's part (``Staging.receive``, ``Vault.read``) is
+done outside, on a thread, by whoever calls these functions.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64encode
+
+import msgspec
+
+from tallyd.admission import Admission
+from tallyd.ledger import skeleton
+from tallyd.ledger.view import View
+from tallyd.operations import artifact_rows as rows
+from tallyd.operations.results import Served, given
+from tallyd.vault import Damaged, Hole, NotOurs, Vault
+from tallystick.protocol import arguments, limits
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import Refusal, invalid, stale_revision, unavailable
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """A chunk that may be put where it says."""
+
+    upload_id: str
+    offset: int
+    data: bytes
+    declared_size: int
+
+
+class Range(msgspec.Struct, frozen=True):
+    """Bytes of an available artifact that may be read. Its ``repr`` shows no key."""
+
+    artifact_id: str
+    artifact: bytes
+    version: str
+    size: int
+    key: bytes
+    offset: int
+    count: int
+
+    def __repr__(self) -> str:
+        return f"Range({self.artifact_id}, {self.offset}, {self.count})"
+
+
+# --- in -----------------------------------------------------------------------------------------------------
+def judge_chunk(view: View, request: Request, admission: Admission) -> Chunk:
+    """The reading part of ``tallystick_artifact_put``. Raises Refusal."""
+    args = request.args
+    assert isinstance(args, arguments.TallystickArtifactPutArgs)
+    row = rows.own_upload(view, admission, args.upload_id)
+    rows.check_writable(row)
+    data = _decoded(args.data)
+    if args.offset + len(data) > row.declared_size:
+        raise invalid(
+            f"$.args: the chunk would end at byte {args.offset + len(data)}, and upload {row.upload_id} was "
+            f"declared with {row.declared_size}; begin another one if there is more"
+        )
+    return Chunk(row.upload_id, args.offset, data, row.declared_size)
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        data = binascii.a2b_base64(text, strict_mode=True)
+    except binascii.Error as error:
+        raise invalid(f"$.args.data is not base64 (RFC 4648, section 4): {error}") from None
+    if len(data) > limits.ARTIFACT_CHUNK_BYTES_MAX:
+        raise invalid(
+            f"$.args.data: {limits.ARTIFACT_CHUNK_BYTES_MAX} bytes are the most that a chunk may have"
+        )
+    return data
+
+
+def put(vault: Vault, chunk: Chunk) -> Served:
+    """The writing part of ``tallystick_artifact_put``. Raises Refusal."""
+    try:
+        received = vault.staging.receive(chunk.upload_id, chunk.offset, chunk.data)
+    except Hole as hole:
+        raise _hole(chunk, hole.received) from None
+    except NotOurs as found:
+        raise unavailable(
+            f"the staging file of upload {chunk.upload_id} cannot be written: {found}; abort it and begin "
+            "another one"
+        ) from None
+    except OSError as error:
+        raise unavailable(
+            f"the disk did not take the chunk ({error.strerror}); what came before it is kept: make room, "
+            "and put the same chunk again"
+        ) from error
+    said = {"upload_id": chunk.upload_id, "received_bytes": received, "declared_size": chunk.declared_size}
+    return Served(skeleton.encode(said))
+
+
+def _hole(chunk: Chunk, received: int) -> Refusal:
+    return invalid(
+        f"$.args.offset: {received} bytes of upload {chunk.upload_id} are there, so the next chunk begins at "
+        f"{received}, not at {chunk.offset}",
+        {"dev.tallystick.upload": {"received_bytes": received}},
+    )
+
+
+# --- out ----------------------------------------------------------------------------------------------------
+def judge_range(view: View, request: Request, admission: Admission) -> Range:
+    """The reading part of ``tallystick_artifact_get``; the bytes of a sensitive artifact are noted. Raises
+    Refusal.
+    """
+    args = request.args
+    assert isinstance(args, arguments.TallystickArtifactGetArgs)
+    row = rows.seen_artifact(view, admission, args.artifact_id)
+    if row.state != "available":
+        state = "erased" if row.state == "erasing" else row.state
+        raise stale_revision(
+            row.revision, f"artifact {row.artifact_id} is {state}; only an available one has bytes"
+        )
+    assert row.size is not None
+    assert row.keys is not None
+    assert row.sealed_storage_version is not None
+    if args.offset > row.size:
+        raise invalid(f"$.args.offset: artifact {row.artifact_id} has {row.size} bytes")
+    view.note(row.classification_ref, row.artifact_id)
+    keys = view.bodies.keys(view.db, row.keys)
+    assert keys is not None, "an available artifact without its keys"
+    return Range(
+        artifact_id=row.artifact_id,
+        artifact=row.id,
+        version=row.sealed_storage_version,
+        size=row.size,
+        key=keys.seal,
+        offset=args.offset,
+        count=given(args.length, limits.ARTIFACT_READ_BYTES_MAX),
+    )
+
+
+def get(vault: Vault, asked: Range) -> Served:
+    """The other part of ``tallystick_artifact_get``: opens and authenticates. Raises Refusal."""
+    try:
+        data = vault.read(
+            asked.artifact_id, asked.version, asked.key, asked.artifact, asked.size, asked.offset, asked.count
+        )
+    except Damaged as found:
+        raise unavailable(
+            f"the bytes of artifact {asked.artifact_id} cannot be given: {found}; show it, in case it was "
+            "erased in this moment, and otherwise restore its file from a copy"
+        ) from None
+    except OSError as error:
+        raise unavailable(
+            f"the disk did not give the bytes of artifact {asked.artifact_id}: {error.strerror}"
+        ) from error
+    said = {
+        "artifact_id": asked.artifact_id,
+        "offset": asked.offset,
+        "size": asked.size,
+        "data": b64encode(data).decode(),
+    }
+    return Served(skeleton.encode(said))
