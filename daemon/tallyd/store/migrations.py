@@ -169,12 +169,12 @@ def copies(database: str) -> list[str]:
 
 
 def integrity_problem(connection: apsw.Connection) -> str | None:
-    """What SQLite's integrity check says, shortened, or None where it finds nothing. Reads the whole
-    database."""
+    """What SQLite's integrity check says, shortened to one line, or None where it finds nothing. Reads the
+    whole database."""
     rows = connection.execute("PRAGMA integrity_check(3)").fetchall()
     if rows == [("ok",)]:
         return None
-    return "; ".join(str(row[0]) for row in rows)
+    return "; ".join(line for row in rows for line in str(row[0]).splitlines())
 
 
 def _has_tables(connection: apsw.Connection) -> bool:
