@@ -1,8 +1,8 @@
 """Who may call what, written by hand, and not from the registry that the code reads.
 
-A line is an operation; a column is who calls it, and how. ``ok`` is admitted and done; every other word is a
-refusal (``KINDS``). No cell is left open: an operation without a line must not exist, and one that exists
-must have its line.
+A line is an operation; a column is who calls it, and how. ``ok`` is admitted and done; ``admitted`` is let in
+as far as what it names is there; every other word is a refusal (``KINDS``). No cell is left open: an
+operation without a line must not exist, and one that exists must have its line.
 
 ========= ============================================================================================
 owner     on the client socket, as itself
@@ -53,12 +53,20 @@ tallystick_shutdown            | ok      | invalid  | unknown | unknown | unknow
 tallystick_invocation_progress | unknown | unknown  | ok      | stale   | nothing | invalid
 tallystick_invocation_renew    | unknown | unknown  | ok      | stale   | nothing | invalid
 tallystick_invocation_fail     | unknown | unknown  | ok      | stale   | nothing | invalid
+tallystick_agent_add           | admitted | invalid  | unknown | unknown | unknown | unknown
+tallystick_agent_list          | ok       | invalid  | unknown | unknown | unknown | unknown
+tallystick_agent_show          | admitted | invalid  | unknown | unknown | unknown | unknown
+tallystick_agent_revoke        | admitted | invalid  | unknown | unknown | unknown | unknown
 """
 """An attempt that is named where the operation takes none is ``invalid``: arguments are closed. A claim names
 an invocation and no attempt. A worker that cancels finds nothing: an attempt has no children."""
 
+ADMITTED: Final = "admitted"
+"""Let in by everything that judges who calls and how; what it then names need not be there."""
+
 KINDS: Final = {
     "ok": None,
+    ADMITTED: ADMITTED,
     "invalid": "invalid",
     "surface": "forbidden-surface",
     "unknown": "unknown-op",
@@ -71,7 +79,7 @@ WORKERS: Final = ("current", "stale", "guessed", "none")
 
 
 def table() -> dict[str, dict[str, str | None]]:
-    """By operation and column the kind of the refusal, None for what is done."""
+    """By operation and column the kind of the refusal; None for what is done, or the word for admitted."""
     head, *lines = [[cell.strip() for cell in line.split("|")] for line in AUTHORITY.strip().splitlines()]
     return {
         name: {column: KINDS[word] for column, word in zip(head[1:], words, strict=True)}

@@ -18,7 +18,7 @@ from harness.home import Home  # noqa: E402
 from hypothesis import settings  # noqa: E402
 from world import World, build  # noqa: E402
 
-from .process import NewHome, Tallyd  # noqa: E402
+from .process import NewHome, Place, Tallyd  # noqa: E402
 
 settings.register_profile("house", derandomize=True, deadline=None, database=None)
 settings.load_profile("house")
@@ -27,10 +27,10 @@ settings.load_profile("house")
 @pytest.fixture
 def new_home() -> Iterator[NewHome]:
     """Makes homes; their daemons are ended and their directories removed afterwards."""
-    made: list[Home] = []
+    made: list[Place] = []
 
-    def make() -> Home:
-        made.append(Home())
+    def make() -> Place:
+        made.append(Place())
         return made[-1]
 
     yield make
@@ -39,7 +39,7 @@ def new_home() -> Iterator[NewHome]:
 
 
 @pytest.fixture
-def home(new_home: NewHome) -> Home:
+def home(new_home: NewHome) -> Place:
     """One home, empty."""
     return new_home()
 
@@ -55,15 +55,17 @@ def world() -> Iterator[World]:
 
 
 @pytest.fixture
-def world_home(world: World, home: Home) -> Home:
+def world_home(world: World, home: Place) -> Place:
     """A home with a copy of that store; no daemon runs."""
-    return home.copy_of(world.home)
+    home.copy_of(world.home)
+    return home
 
 
 @pytest.fixture(scope="session")
 def shared(world: World) -> Iterator[Tallyd]:
     """A daemon on a copy of that store for tests that leave no trace for others; it must end well."""
-    home = Home().copy_of(world.home)
+    home = Place()
+    home.copy_of(world.home)
     try:
         with Tallyd(home) as daemon:
             yield daemon

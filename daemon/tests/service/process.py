@@ -6,33 +6,102 @@ import hashlib
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from harness.home import DEATH_SECONDS_MAX, LAUNCHER, Daemon, Home
+from harness.home import DEATH_SECONDS_MAX, LAUNCHER, Home
 
 from tallystick.paths import Paths
 
-NewHome = Callable[[], Home]
+NewHome = Callable[[], "Place"]
 
 
-class Tallyd(Daemon):
-    """``Home.start`` with more of an environment; ended with its home."""
+class Place(Home):
+    """A home whose daemons have an environment that the test chooses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.running: list[Tallyd] = []
+
+    def close(self) -> None:
+        for daemon in self.running:
+            daemon.end()
+        super().close()
+
+
+class Tallyd:
+    """One process on a place. ``ready`` says whether it got as far as taking clients."""
 
     def __init__(
         self,
-        home: Home,
+        home: Place,
         *arguments: str,
         env: Mapping[str, str] | None = None,
-        launcher: Mapping[str, str] | None = None,
+        launched: bool = False,
+        pass_fds: tuple[int, ...] = (),
     ) -> None:
-        self._more = dict(env or {})
-        super().__init__(home, None, None, None, launcher, arguments)
-        home.started.append(self)
+        self.home = home
+        self.paths = home.paths
+        home.running.append(self)
+        self._log = tempfile.TemporaryFile(prefix="log", dir=home.root)  # noqa: SIM115 (closed by end)
+        said, say = os.pipe()
+        try:
+            self.process = subprocess.Popen(
+                command_of(home.paths, "--ready-fd", str(say), *arguments, launched=launched),
+                env=environment_of(home, env),
+                cwd=home.root,
+                pass_fds=(say, *pass_fds),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+            )
+        finally:
+            os.close(say)
+        with open(said, "rb") as word:
+            self.ready = word.readline().startswith(b"ready ")
 
-    def _spawn(self, command: list[str], environment: dict[str, str]) -> bool:
-        return super()._spawn(command, environment | self._more)
+    def __enter__(self) -> Self:
+        assert self.ready, f"the daemon did not start: {self.log()}"
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self.stop()
+        else:
+            self.end()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def wait(self) -> int:
+        """Its exit code when it has ended by itself; negative for a signal."""
+        return self.process.wait(DEATH_SECONDS_MAX)
+
+    def stop(self) -> None:
+        """The clean end: SIGTERM, a drain, exit code 0."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        assert self.wait() == 0, f"the daemon ended badly: {self.log()}"
+
+    def kill(self) -> None:
+        """SIGKILL, and its end."""
+        self.process.kill()
+        self.wait()
+
+    def end(self) -> None:
+        """Whatever state it is in: it runs no more."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._log.close()
+
+    def log(self) -> str:
+        """What it has written so far. The file's position is the process's too, so it is not moved."""
+        size = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), size, 0).decode(errors="replace")
 
 
 class Ended(NamedTuple):
@@ -42,7 +111,7 @@ class Ended(NamedTuple):
     said: str
 
 
-def environment_of(home: Home, env: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment_of(home: Place, env: Mapping[str, str] | None = None) -> dict[str, str]:
     """A small environment that leads to no store but the home's."""
     return {
         "PATH": os.defpath,
@@ -61,7 +130,7 @@ def command_of(paths: Paths, *arguments: str, launched: bool = False) -> list[st
 
 
 def run_to_its_end(
-    home: Home, *arguments: str, env: Mapping[str, str] | None = None, command: list[str] | None = None
+    home: Place, *arguments: str, env: Mapping[str, str] | None = None, command: list[str] | None = None
 ) -> Ended:
     """Runs a daemon that must end by itself."""
     done = subprocess.run(
@@ -82,11 +151,17 @@ LOCK_FILES = frozenset({"lock"})
 
 
 def tree(directory: str) -> dict[str, tuple[int, str]]:
-    """Mode and digest of each file below a directory, without the lock files' notes and SQLite's memory."""
+    """Mode and digest of each file below a directory, without the notes in lock files, SQLite's memory, and a
+    write-ahead log that holds nothing.
+    """
     found: dict[str, tuple[int, str]] = {}
     for path in sorted(Path(directory).rglob("*")):
         name = path.relative_to(directory).as_posix()
         if path.name in LOCK_FILES or name.endswith("-shm") or path.is_socket():
+            continue
+        if name.endswith("-wal") and not path.stat().st_size:
+            continue
+        if name.endswith("-wal") and not path.stat().st_size:
             continue
         content = b"" if path.is_dir() or path.is_symlink() else path.read_bytes()
         found[name] = path.lstat().st_mode, hashlib.sha256(content).hexdigest()

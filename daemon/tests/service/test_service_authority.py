@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
+from conformance.mutations import specimens
 from harness.dumps import differences, dump_live
-from harness.home import Home
 from harness.wire import Request, ask, request
 from world import AT_HEAD, CLIENT, WORKER, Attempt, World, complete, fail
 
 from tallystick.paths import Paths
 from tallystick.protocol.registry import BY_SOCKET, Socket
 
-from .authority import OWNER, WORKERS, table
-from .process import Tallyd
+from .authority import ADMITTED, OWNER, WORKERS, table
+from .process import Place, Tallyd
 
 TABLE: Final = table()
 GUESSED: Final = "att-" + "5" * 32
@@ -96,6 +96,7 @@ RIGHT: Final[dict[str, Make]] = {
     "event_payload": _read("event_payload", _event),
     "tallystick_limits": _read("tallystick_limits", lambda _: {}, project=False),
     "tallystick_status": _read("tallystick_status", lambda _: {}, project=False),
+    "tallystick_agent_list": _read("tallystick_agent_list", lambda _: {"limit": 9}, project=False),
     "tallystick_shutdown": _read("tallystick_shutdown", lambda _: {}, project=False),
     "tallystick_invocation_progress": lambda w, _k: request(
         WORKER, "tallystick_invocation_progress", w.attempts["cancel refused"].args
@@ -105,7 +106,10 @@ RIGHT: Final[dict[str, Make]] = {
     ),
     "tallystick_invocation_fail": lambda w, k: fail(k, w.attempts["fail retryable"], retryable=True),
 }
-"""A right request of each operation, by the one who may make it. What ends the daemon is asked at the end."""
+"""Right requests, by the one who may make them; of other operations the repository's own request is taken."""
+
+SPECIMENS: Final = {specimen.request["op"]: specimen for specimen in specimens()}
+NOT_ADMITTED: Final = {"invalid", "forbidden", "forbidden-surface", "unknown-op", "unsupported-version"}
 
 HOLDERS: Final = {
     "contribution_append": "append",
@@ -117,9 +121,17 @@ HOLDERS: Final = {
 """The invocation that a worker's command is tried on; each may be used up. Others take the last."""
 
 
+def right(world: World, operation: str, key: str) -> Request:
+    """A right request of an operation."""
+    if operation in RIGHT:
+        return RIGHT[operation](world, key)
+    specimen = SPECIMENS[operation]
+    return Request(specimen.socket, specimen.request)
+
+
 def spoken(paths: Paths, world: World, operation: str, column: str) -> Request:
     """What is sent for one cell."""
-    made = RIGHT[operation](world, f"{operation}-{column.strip('+')}")
+    made = right(world, operation, f"{operation}-{column.strip('+')}")
     socket = CLIENT if column in OWNER else WORKER
     binding = attempt_in(world, operation, column)
     if operation == "events_wait":
@@ -149,7 +161,8 @@ def attempt_in(world: World, operation: str, column: str) -> Attempt | None:
 @pytest.fixture(scope="module")
 def daemon(world: World) -> Iterator[Tallyd]:
     """A daemon on a copy of the world for the whole table, but for what ends it."""
-    home = Home().copy_of(world.home)
+    home = Place()
+    home.copy_of(world.home)
     try:
         with Tallyd(home) as running:
             yield running
@@ -157,11 +170,11 @@ def daemon(world: World) -> Iterator[Tallyd]:
         home.close()
 
 
-@pytest.mark.parametrize("operation", [name for name in RIGHT if name != "tallystick_shutdown"])
+@pytest.mark.parametrize("operation", [name for name in TABLE if name != "tallystick_shutdown"])
 def test_who_may_call(operation: str, world: World, daemon: Tallyd) -> None:
     """Each cell of its line is as written; whoever is refused changes nothing, and leaves one row at most."""
     line = TABLE[operation]
-    refused = [column for column, kind in line.items() if kind is not None]
+    refused = [column for column, kind in line.items() if kind not in (None, ADMITTED)]
     before = dump_live(daemon.paths)
     answers = {c: ask(daemon.paths, spoken(daemon.paths, world, operation, c)).kind for c in refused}
     after = dump_live(daemon.paths)
@@ -170,13 +183,14 @@ def test_who_may_call(operation: str, world: World, daemon: Tallyd) -> None:
         c: ask(daemon.paths, spoken(daemon.paths, world, operation, c)).kind for c in line if c not in refused
     }
 
-    assert answers == line
+    assert {c: ADMITTED if line[c] == ADMITTED else kind for c, kind in answers.items()} == line
+    assert not [c for c, kind in answers.items() if line[c] == ADMITTED and kind in NOT_ADMITTED]
     assert {(change.table, change.action) for change in changes} <= {("log", "insert")}
     assert len(changes) <= len(refused)
     assert all(change.row["stream"] is None for change in changes), "a refused command told an event"
 
 
-def test_who_may_end_the_daemon(world: World, world_home: Home) -> None:
+def test_who_may_end_the_daemon(world: World, world_home: Place) -> None:
     """The owner alone ends it; everybody else is refused, and it goes on."""
     line = TABLE["tallystick_shutdown"]
     with Tallyd(world_home) as running:
@@ -194,7 +208,7 @@ def test_who_may_end_the_daemon(world: World, world_home: Home) -> None:
 
 def test_the_table_has_every_operation() -> None:
     """Each entry of the registry has its line, and a socket that does not know an operation says so there."""
-    assert TABLE.keys() == RIGHT.keys() == {operation for _, operation in BY_SOCKET}
+    assert TABLE.keys() == {operation for _, operation in BY_SOCKET}
     for operation, line in TABLE.items():
         for socket, columns in ((Socket.CLIENT, OWNER), (Socket.WORKER, WORKERS)):
             unknown = {line[column] == "unknown-op" for column in columns}
