@@ -374,12 +374,12 @@ class Client(BlockingClient):
     def events(
         self, source: calls.Project, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
     ) -> Iterator[records.Event]:
-        """All events of a project that there are now, from the first or after a cursor."""
+        """All events of a project up to its head, from the first or after a cursor."""
         while True:
             page = self.events_read(source, after_cursor=after_cursor, type_prefixes=type_prefixes)
             yield from page.events
-            if page.next_cursor == after_cursor or not page.events:
-                return
+            if page.next_cursor == after_cursor:
+                return  # a page may be empty before the end: a filter left out all that was looked through
             after_cursor = page.next_cursor
 
     def follow(

@@ -260,10 +260,13 @@ def prepare(call: Call[T], text_policy: TextPolicy = "refuse") -> Request:
     return Request(call.surface, call.operation, key, encode(envelope, text_policy), call.wait_seconds)
 
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def encode(value: object, text_policy: TextPolicy = "refuse") -> bytes:
     """One line of strict JSON within the limits of a request. Raises ``NotSendable``."""
     clean = _sendable(value, "$", text_policy, 1)
-    line = json.dumps(clean, ensure_ascii=False, separators=(",", ":")).encode()
+    line = _ENCODER.encode(clean).encode()
     if len(line) > limits.REQUEST_BYTES_MAX:
         raise NotSendable(
             "$",

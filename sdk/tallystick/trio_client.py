@@ -344,13 +344,13 @@ class TrioClient(AsyncClient):
     async def events(
         self, source: calls.Project, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
     ) -> AsyncIterator[records.Event]:
-        """All events of a project that there are now, from the first or after a cursor."""
+        """All events of a project up to its head, from the first or after a cursor."""
         while True:
             page = await self.events_read(source, after_cursor=after_cursor, type_prefixes=type_prefixes)
             for event in page.events:
                 yield event
-            if page.next_cursor == after_cursor or not page.events:
-                return
+            if page.next_cursor == after_cursor:
+                return  # a page may be empty before the end: a filter left out all that was looked through
             after_cursor = page.next_cursor
 
     async def follow(

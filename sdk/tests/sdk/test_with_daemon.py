@@ -144,13 +144,43 @@ def test_a_stale_revision_tells_where_the_object_stands(client: Client, space: r
     client.append(space, "utterance", "two", expected_head_digest=head.value.head_digest)
 
 
-def test_case_053_the_same_key_for_another_intent_is_refused(client: Client, space: records.Space) -> None:
-    """The same key and arguments give the first reply; the same key with others its own error."""
+def test_case_051_053_the_same_key_for_another_intent_is_refused(
+    client: Client, space: records.Space
+) -> None:
+    """The same key and arguments give the first reply; the same key with others is an error of its own."""
     first = client.append(space, "utterance", "one", key="mine")
     assert client.append(space, "utterance", "one", key="mine").value == first.value
     with pytest.raises(errors.IdempotencyMismatch, match="first used"):
         client.append(space, "utterance", "two", key="mine")
     assert len(list(client.contributions(space))) == 1
+
+
+def at_once(count: int, act: Callable[[int], None]) -> None:
+    """Runs so many threads that act at the same time."""
+    ready = threading.Barrier(count)
+
+    def run(number: int) -> None:
+        ready.wait()
+        act(number)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_case_052_one_key_from_many_clients_is_one_command(tallyd: Tallyd, space: records.Space) -> None:
+    """Eight clients that send one command under one key at once get one and the same contribution."""
+    got: list[records.Contribution] = []
+
+    def say(_: int) -> None:
+        with Client(tallyd.runtime_dir, key_store=None) as one:
+            got.append(one.append(space, "utterance", "once", key="shared").value)
+
+    at_once(8, say)
+    with Client(tallyd.runtime_dir) as client:
+        assert got == list(client.contributions(space)) * 8
 
 
 def test_bad_input_says_where(client: Client, space: records.Space) -> None:
@@ -257,6 +287,27 @@ def test_case_046_follow_gives_all_events_across_restarts(
         again.close()
     sequences = [each.project_sequence for each in seen if not isinstance(each, tuple)]
     assert sequences == [1, 2, 3, 3, 4]
+
+
+def test_case_056_a_follower_misses_nothing_that_is_written_at_once(
+    client: Client, tallyd: Tallyd, project: records.Project, space: records.Space
+) -> None:
+    """Beside four writers a follower is given every sequence once, dense and in order."""
+    events = client.follow(project)
+    seen = [next(events)]
+
+    def write(number: int) -> None:
+        with Client(tallyd.runtime_dir, key_store=None) as writer:
+            for each in range(10):
+                writer.append(space, "utterance", f"{number}.{each}")
+
+    working = threading.Thread(target=at_once, args=(4, write))
+    working.start()
+    seen += [next(events) for _ in range(41)]
+    working.join()
+    events.close()
+    sequences = [each.project_sequence for each in seen if not isinstance(each, tuple)]
+    assert sequences == list(range(1, 43))
 
 
 def test_follow_from_now_with_a_filter(
