@@ -1,7 +1,7 @@
 """The state of one connection, without its socket: order, pipelining, half-close, deadlines.
 
 What comes in: bytes, the end of the stream, replies of the dispatcher, the time. What goes out: calls of
-the dispatcher, bytes to send, and three facts that the pump acts on (``wants_read``, ``has_output``,
+the dispatcher, bytes to send, and three facts that the pump acts on (``wants_read``, ``output_bytes``,
 ``finished``). A line goes this way::
 
     lines ──parse──► held ──start──► in flight ──reply──► output ──sent──►
@@ -413,7 +413,6 @@ class Connection(ConnectionBase, Generic[P]):
             not self.read_closed
             and unanswered < caps.pipelined_requests_max
             and self._lines_bytes < caps.pipelined_bytes_max
-            and self.output_bytes < caps.reply_backlog_bytes_max
         )
         if wants and not self._reading and self._line_since is not None:
             self._line_since = now

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import msgspec
 
 from tallystick.protocol import limits
+from tallystick.protocol.registry import Socket
 
 if TYPE_CHECKING:
     from tallyd.door.connection import Exchange
-    from tallystick.protocol.registry import Socket
 
 PRIVATE_SOCKET_MODE = 0o600
 

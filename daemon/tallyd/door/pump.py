@@ -4,7 +4,7 @@ One turn of the loop::
 
     wait (trio, on the poller's descriptor, until the next timer) ──► pass ──► timers ──► settle
         ──► up to four more passes while the dispatcher wants to drain and the last one brought something
-        ──► cut the batch ──► settle
+        ──► cut the batch
 
 A *pass* asks the poller once, without waiting: bytes in, wakers run, new connections last (so that a
 descriptor closed in this pass is not met again as another's). To *settle* a connection is to start what may
@@ -235,7 +235,6 @@ class Door(Generic[P]):
         while dispatcher.wants_drain():
             if not brought or passes == self._caps.drain_passes_max:
                 dispatcher.cut()
-                self._settle_touched(now)
                 break
             passes += 1
             brought = self._pass(now)

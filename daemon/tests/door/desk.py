@@ -1,23 +1,27 @@
-"""What the door's tests stand on: a dispatcher whose work the test itself lets end, and a client on a real
-socket.
+"""What the door's tests stand on: a dispatcher whose work ends when the test says so, and a client.
 
 The desk's requests are words, not JSON, which shows that the door reads none:
 
-===============
-================================================================================================ ``echo
-TEXT``   answered at once with TEXT ``size N``      answered at once with N bytes ``write KEY``
-concurrent: queued, cut into a batch, answered when the test calls ``commit`` ``read KEY``    not
-concurrent: answered when the test calls ``answer`` ``wait KEY S``  a wait: answered by ``answer``, by being
-hurried, or by a timer of S seconds ``who``         answered with the channel's actor ``adopt NAME``  from
-then on the connection speaks as NAME ``last TEXT``   answered with TEXT, and the connection ends ``raise``
-``start`` raises ``break``       ``parse`` raises ===============
-================================================================================================
+=============== ==============================================================================
+``echo TEXT``   answered at once with TEXT
+``size N``      answered at once with N bytes
+``write KEY``   concurrent: queued, cut into a batch, answered when the test calls ``commit``
+``read KEY``    not concurrent: answered when the test calls ``answer``
+``wait KEY S``  a wait: answered by ``answer``, by being hurried, or by a timer of S seconds
+``who``         answered with the channel's actor
+``adopt NAME``  answered; from then on the connection speaks as NAME
+``last TEXT``   answered with TEXT, and the connection ends
+``raise``       ``start`` raises
+``stumble KEY`` the same, when it has already put the request down as open
+``break``       ``parse`` raises
+=============== ==============================================================================
 
 Everything that the door asks of the desk stands in ``log``, and ``until`` waits for it.
 """
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 from typing import Protocol
@@ -52,6 +56,8 @@ class Desk:
         self.clerk_is_inline = False
         self.on_write: Callable[[str], None] = lambda _: None
         """What the test wants to happen in the moment in which a write is started."""
+        self.on_refuse: Callable[[], None] = lambda: None
+        """The same, where a connection is refused."""
         self._door: Door[Asked] | None = None
         self._clerk_done: Callable[[], None] = lambda: None
         self._changed = trio.Event()
@@ -90,6 +96,9 @@ class Desk:
             exchange.reply(b"adopted")
         elif verb == "last":
             exchange.reply_last(" ".join(words).encode())
+        elif verb == "stumble":
+            self.open[words[0]] = exchange
+            raise LookupError("secret content")
         elif verb == "raise":
             raise LookupError("secret content")
         else:
@@ -126,6 +135,7 @@ class Desk:
     def refuse_capacity(self, retry_after_seconds: int) -> bytes:
         """See Dispatcher."""
         self.note("refused")
+        self.on_refuse()
         return f"come again in {retry_after_seconds}".encode()
 
     def failed(self, exchange: Exchange) -> bytes:
@@ -200,6 +210,13 @@ class Caller:
         """Send all of it."""
         while data:
             data = data[await self.socket.send(data) :]
+
+    def sent_at_once(self, data: bytes) -> int:
+        """Send without waiting; how many bytes the socket took."""
+        try:
+            return os.write(self.socket.fileno(), data)
+        except BlockingIOError:
+            return 0
 
     async def line(self) -> str:
         """The next line; raises EOFError where the stream ends instead."""

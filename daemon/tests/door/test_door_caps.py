@@ -26,7 +26,7 @@ def no_more_descriptors() -> Iterator[Callable[[int], None]]:
     os.close(lowest_free)
 
     def allow(more: int) -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free + more, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(0, lowest_free + more), hard))
 
     try:
         allow(0)
@@ -133,27 +133,31 @@ async def test_case_073_out_of_descriptors(
 
 @pytest.mark.trio
 async def test_a_lost_reserve_is_taken_again(house: Open, mock_clock: MockClock) -> None:
-    """Where another part of the process took the reserve's descriptor, the listener still lives and
-    recovers."""
-    sockets = [trio.socket.socket(trio.socket.AF_UNIX) for _ in range(2)]
+    """Where the reserve could not be taken back, the listener lives, and recovers with the next one."""
+    sockets = [trio.socket.socket(trio.socket.AF_UNIX) for _ in range(3)]
     house.callers.extend(Caller(one) for one in sockets)
     with no_more_descriptors() as allow:
+        house.desk.on_refuse = lambda: allow(-1_000_000)  # while it is given up, others take all there are
         await sockets[0].connect(house.channel.path)
-        await house.settled()
-        # The reserve was given up, and the next free descriptor is out of bounds: it could not be taken again.
-        allow(-1)
+        assert await Caller(sockets[0]).line() == "come again in 1"
+        house.desk.on_refuse = lambda: None
         await sockets[1].connect(house.channel.path)
         mock_clock.jump(limits.ACCEPT_RETRY_SECONDS * 1.5)
         await house.settled()
+        assert (house.door.connections, house.desk.log.count("refused")) == (0, 1)
     mock_clock.jump(limits.ACCEPT_RETRY_SECONDS * 1.5)
-    await house.settled()
-    other = await house.caller()
-    assert await other.ask("echo alive") == "alive"
+    assert await Caller(sockets[1]).ask("echo alive") == "alive"
+    with no_more_descriptors():
+        await sockets[2].connect(house.channel.path)
+        assert await Caller(sockets[2]).line() == "come again in 1"
 
 
 def test_the_reserve_is_one_descriptor() -> None:
-    """The reserve can be given up once, and taken again once."""
-    reserve = Reserve()
+    """The reserve can be given up once, and taken again once, when there is a descriptor for it."""
+    with no_more_descriptors():
+        reserve = Reserve()
+        assert not reserve.give_up()
+    reserve.take()
     assert reserve.give_up()
     assert not reserve.give_up()
     reserve.take()

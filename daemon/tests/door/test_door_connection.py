@@ -175,6 +175,20 @@ def test_a_connection_that_ends_lets_go_of_everything(lines: list[str], steps: l
     assert (load.in_flight, model.started) == (0, started)
 
 
+def test_a_send_that_takes_nothing_is_no_progress() -> None:
+    """The deadline for reading runs from the last byte that the socket took, not from the last try."""
+    connection = Connection(Model(), CAPS, Load(), CHANNEL, Peer(1, 2, 3), lambda: None, 0.0)
+    connection.receive(b"n-12345678\n", 5.0)
+    connection.advance()
+    for now, taken, since in ((5.0, 0, 5.0), (9.0, 0, 5.0), (11.0, 3, 11.0), (12.0, 0, 11.0)):
+        connection.sent(connection.output(), taken, now)
+        assert connection.blocked
+        assert connection.deadline() == since + CAPS.reply_read_seconds_max
+        connection.blocked = False
+    connection.sent(connection.output(), 8, 13.0)
+    assert connection.deadline() == 13.0 + CAPS.idle_seconds_max
+
+
 def test_the_last_holder_of_an_abandoned_request_may_be_a_thread() -> None:
     """What was abandoned counts until nobody holds it, and dropping it is enough."""
     model, load = Model(), Load()

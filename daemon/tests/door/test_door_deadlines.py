@@ -91,6 +91,8 @@ async def test_a_line_is_not_late_while_it_is_not_read(open_door: Opener, mock_c
     mock_clock.jump(limits.LINE_SECONDS_MAX * 3)
     await house.settled()
     house.desk.answer("a")
+    await house.settled()
+    assert house.door.connections == 1
     await caller.send(b"b\n")
     await house.desk.heard("start read b")
     house.desk.answer("b")

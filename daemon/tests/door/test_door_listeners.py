@@ -153,7 +153,13 @@ def test_case_019_a_mode_that_cannot_be_set(
 
     chmod = os.chmod
     monkeypatch.setattr(os, "chmod", refuse)
-    Listener(channel).close_and_remove()
+    umask = os.umask(0)
+    try:
+        listener = Listener(channel)
+    finally:
+        os.umask(umask)
+    assert mode_of(channel.path) & 0o077 == 0, "bound under a private umask"
+    listener.close_and_remove()
     assert "its mode cannot be set (Invalid argument)" in caplog.text
     chmod(os.path.dirname(channel.path), 0o711)
     with pytest.raises(ListenRefused, match="Invalid argument"):
@@ -170,8 +176,7 @@ async def test_case_018_a_lost_socket_is_bound_anew(house: Open, loss: str) -> N
     inside = await house.caller()
     await inside.ask("echo in")
     assert house.door.rebind_lost() == []
-    waiting = await house.caller()
-    await waiting.say("echo waiting")
+    waiting = house.caller_at_once(b"echo waiting\n")
     if loss == "removed":
         os.unlink(path)
     else:
@@ -187,6 +192,15 @@ async def test_case_018_a_lost_socket_is_bound_anew(house: Open, loss: str) -> N
     assert await waiting.line() == "waiting"
     assert await inside.ask("echo in") == "in"
     assert house.door.rebind_lost() == []
+
+
+@pytest.mark.trio
+async def test_a_lost_link_is_made_anew(house: Open) -> None:
+    """A link that went away alone comes back, and the socket stays as it is."""
+    link = house.channel.path.replace("tally.sock", "kovee.sock")
+    os.unlink(link)
+    assert house.door.rebind_lost() == []
+    assert await (await house.caller(link)).ask("echo link") == "link"
 
 
 @pytest.mark.trio

@@ -123,6 +123,22 @@ async def test_calls_of_a_waker_are_one(house: Open) -> None:
 
 
 @pytest.mark.trio
+async def test_a_waker_called_by_its_own_callback(house: Open) -> None:
+    """A call that comes while the callback runs is not lost: it runs again."""
+    calls: list[None] = []
+
+    def callback() -> None:
+        calls.append(None)
+        if len(calls) < 3:
+            wake()
+
+    wake = house.door.waker(callback)
+    wake()
+    await house.settled()
+    assert len(calls) == 3
+
+
+@pytest.mark.trio
 async def test_a_waker_of_a_loop_that_has_ended(house: Open) -> None:
     """A thread that is late may call its waker when there is no loop any more."""
     wake = house.door.waker(lambda: None)

@@ -35,7 +35,8 @@ async def test_the_largest_request_in_one_byte_pieces(house: Open) -> None:
     caller = await house.caller()
     text = "x" * (limits.REQUEST_BYTES_MAX - len("echo "))
     for byte in f"echo {text}\n".encode():
-        await caller.socket.send(bytes([byte]))
+        while caller.sent_at_once(bytes([byte])) == 0:
+            await trio.lowlevel.wait_writable(caller.socket)
     assert await caller.line() == text
 
 
@@ -165,6 +166,24 @@ async def test_a_connection_has_so_many_requests_in_flight(house: Open) -> None:
 
 
 @pytest.mark.trio
+async def test_a_connection_holds_so_many_bytes_of_requests(house: Open) -> None:
+    """Large requests behind one that is slow stay in the kernel, but for a bounded number of bytes."""
+    caller = await house.caller()
+    await caller.say("read a")
+    await house.desk.heard("start read a")
+    line = b"echo " + b"x" * 200_000 + b"\n"
+    taken = 0
+    while (count := caller.sent_at_once(line[taken % len(line) :])) > 0:
+        taken += count
+        await house.settled()
+    assert taken > limits.PIPELINED_BYTES_MAX
+    assert taken < limits.PIPELINED_BYTES_MAX + 4 * len(line)
+    house.desk.answer("a")
+    assert await caller.line() == "answer a"
+    assert await caller.line() == "x" * 200_000
+
+
+@pytest.mark.trio
 async def test_one_connection_does_not_keep_others_waiting(house: Open) -> None:
     """A connection with thousands of requests at hand is not served to its end before another is served at
     all."""
@@ -174,6 +193,15 @@ async def test_one_connection_does_not_keep_others_waiting(house: Open) -> None:
     await modest.line()
     assert house.desk.log.index("start who") < 4_000
     assert await greedy.lines(8_000) == [""] * 8_000
+
+
+@pytest.mark.trio
+async def test_requests_go_on_when_their_replies_are_sent(open_door: Opener) -> None:
+    """Requests that waited for room among the replies are started as soon as those are sent."""
+    house = open_door(DoorLimits(reply_backlog_bytes_max=10))
+    caller = await house.caller()
+    await caller.say(*(f"echo {number}" for number in range(60)))
+    assert await caller.lines(60) == [str(number) for number in range(60)]
 
 
 @pytest.mark.trio
@@ -226,6 +254,15 @@ async def test_a_request_that_fails_is_answered(house: Open, caplog: pytest.LogC
     assert "ValueError at desk.py" in caplog.text
     assert "secret" not in caplog.text
     assert house.door.in_flight == 0
+
+
+@pytest.mark.trio
+async def test_a_request_that_fails_half_way(house: Open) -> None:
+    """Where start raised the door answers, and what the dispatcher still replies is dropped."""
+    caller = await house.caller()
+    assert await caller.ask("stumble a") == "failed for prin-owner"
+    house.desk.answer("a")
+    assert await caller.ask("echo b") == "b"
 
 
 @pytest.mark.trio
