@@ -197,6 +197,20 @@ class Kernel:
     def space(self, project: str, title: str = "the tap") -> Json:
         return self.ok("space_create", {"title": title, "visibility": "project"}, project=project)
 
+    def agent_in(self, space: Json, name: str, role: str) -> str:
+        """An agent that takes part in a space, whatever commands would make it so."""
+        hashed = hashlib.sha256(name.encode()).hexdigest()
+        agent = str(self.ok("tallystick_agent_add", {"name": name, "credential_sha256": hashed})["agent_id"])
+        row = self.view.space(space["space_id"])
+        assert row is not None
+        self.store.writer.execute(
+            "INSERT INTO participants (position, id, space, subject_ref, kind, role, status, revision, "
+            "authority_source_ref) VALUES ((SELECT max(position) FROM log), randomblob(16), ?, ?, 'service', "
+            "?, 'active', 1, 'test')",
+            (row.position, agent, role),
+        )
+        return agent
+
     def append_request(self, space: Json, text: str, kind: str = "claim", **how: Any) -> tuple[bytes, Socket]:
         args = {
             "space_id": space["space_id"],
