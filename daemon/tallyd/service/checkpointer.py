@@ -49,6 +49,10 @@ class Checkpointer:
         self._stopping.set()
         self._due.set()
         self._thread.join()
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection of a thread that has ended, or was never started."""
         self._db.close()
 
     def _run(self) -> None:

@@ -3,7 +3,8 @@
 Start: lock and open the store (its own room says in which order), read what the clerk needs, bind the sockets
 under the runtime lock, and only then say READY. End, on SIGTERM, SIGINT or ``tallystick_shutdown``: accept
 nothing new, refuse new commands, end the waits, answer what was taken, write down what the clerk still knows,
-reset the write-ahead log, write the marker, close.
+reset the write-ahead log, write the marker, close. Where a lock or the database was taken away from under it:
+at once, and without a word to the disk.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import trio
 
 from tallyd.clerk.clerk import Clerk
 from tallyd.clerk.hooks import AbortHook, Hooks
-from tallyd.door import Door
+from tallyd.door import Door, ListenRefused
 from tallyd.ledger import times
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
@@ -40,7 +41,7 @@ from tallyd.service.driver import Driver
 from tallyd.service.ready import Readiness
 from tallyd.store.ambient import Ambient
 from tallyd.store.opening import open_store
-from tallyd.store.refusals import ExitCode
+from tallyd.store.refusals import ExitCode, StartRefused
 from tallystick.paths import Paths
 from tallystick.protocol import limits
 from tallystick.protocol.records import EpochStatus, FileSystemStatus, Status
@@ -74,7 +75,6 @@ class Daemon:
         self._readiness = readiness
         self._started_ms = ambient.wall_ms()
         self._stop = trio.Event()
-        self._exit = 0
 
     def open(self) -> None:
         """Opens the store and makes everything that needs no loop."""
@@ -113,6 +113,24 @@ class Daemon:
         )
         self._door: Door[Parsed] = Door(self._dispatcher)
         self._agents = AgentSockets(self._door, self._reader, options.paths.runtime_dir)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Binds the owner's sockets; who connects waits until ``serve``. Raises StartRefused."""
+        paths, uid = self._options.paths, os.geteuid()
+        shown = self._options.settings.owner == "credential"
+        try:
+            for socket, path in (
+                (Socket.CLIENT, paths.client_socket),
+                (Socket.WORKER, paths.worker_socket),
+            ):
+                self._door.listen(owner_channel(socket, path, uid, by_credential=shown))
+        except ListenRefused as refused:
+            self._door.stop_accepting()
+            self._checkpointer.close()
+            self._reader.close()
+            self._store.close()
+            raise StartRefused(ExitCode.BAD_DIRECTORY, str(refused)) from None
 
     def _new_reader(self) -> Reader:
         store = self._store
@@ -126,29 +144,22 @@ class Daemon:
 
     # --- serving --------------------------------------------------------------------------------------------
     async def serve(self) -> int:
-        """Runs until stopped; returns the exit code."""
+        """Runs until stopped; returns the exit code, 0."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self._signals)  # before READY: who hears it may stop us at once
             self._dispatcher.attach(self._door, nursery)
             self._driver.start(self._door.waker(self._dispatcher.collect))
             self._gate.on_open(self._door.waker(self._reopened))
             self._checkpointer.start(self._driver)
-            paths, uid = self._options.paths, os.geteuid()
-            shown = self._options.settings.owner == "credential"
-            for socket, path in (
-                (Socket.CLIENT, paths.client_socket),
-                (Socket.WORKER, paths.worker_socket),
-            ):
-                self._door.listen(owner_channel(socket, path, uid, by_credential=shown))
             self._agents.compare()
             nursery.start_soon(self._door.run)
             nursery.start_soon(self._stay_ours)
-            self._readiness.ready(paths)
+            self._readiness.ready(self._options.paths)
             await self._stop.wait()
             await self._drain()
             nursery.cancel_scope.cancel()
         self._close()
-        return self._exit
+        return 0
 
     def _reopened(self) -> None:
         self._dispatcher.reopened()
@@ -162,17 +173,19 @@ class Daemon:
                 self.stop()
 
     async def _stay_ours(self) -> None:
-        """A lock or database that was taken from under us ends the daemon; a socket that was tidied away is
+        """A lock or database that was taken from under us ends the process; a socket that was tidied away is
         bound anew.
+
+        Another daemon may own the place by then, so nothing more is written, not even by SQLite when it
+        closes: no marker beside a database that is not ours, no log that is not ours unlinked. Who waits for
+        a reply learns that the outcome is unknown, and sends the same key again.
         """
         while True:
             await trio.sleep(_OURS_SECONDS)
             lost = self._store.check_still_ours()
             if lost is not None:
                 logger.critical("%s", lost)
-                self._exit = ExitCode.LOCK_LOST
-                self.stop()
-                return
+                os._exit(ExitCode.LOCK_LOST)
             for path in self._door.rebind_lost():
                 logger.warning("the socket %s was taken away, and is bound anew", path)
 

@@ -135,12 +135,16 @@ class Dispatcher:
             exchange.reply(parsed.refusal)
         elif parsed.concurrent:
             self._enqueue(request, exchange)
-        elif request.operation.kind is Kind.WAIT:
-            self._guarded(exchange, lambda: self._begin_wait(request, exchange))
-        elif request.operation.kind is Kind.CONTROL:
-            self._guarded(exchange, lambda: self._control(request, exchange))
         else:
-            self._guarded(exchange, lambda: self._read(request, exchange))
+            self._begin(request, exchange)
+
+    def _begin(self, request: Request, exchange: Exchange) -> None:
+        """Begins what is no command; once more, where the gate was closed the first time."""
+        kind = request.operation.kind
+        begin = self._read
+        if kind is not Kind.READ:
+            begin = self._begin_wait if kind is Kind.WAIT else self._control
+        self._guarded(exchange, partial(begin, request, exchange))
 
     def hurry(self, exchange: Exchange) -> None:
         waiter = self._waiting.get(id(exchange))
@@ -333,8 +337,7 @@ class Dispatcher:
             go_on()
         deferred, self._deferred = self._deferred, []
         for request, exchange in deferred:
-            begin = self._begin_wait if request.operation.kind is Kind.WAIT else self._read
-            self._guarded(exchange, partial(begin, request, exchange))
+            self._begin(request, exchange)
         self._waiters.reopened()
 
     # --- waits ----------------------------------------------------------------------------------------------

@@ -28,9 +28,16 @@ class Readiness:
         logger.info("ready on %s", paths.client_socket)
         self._notify("READY=1")
         if self._descriptor is not None:
-            os.write(self._descriptor, f"ready {paths.client_socket}\n".encode())
-            os.close(self._descriptor)
+            self._tell_starter(self._descriptor, f"ready {paths.client_socket}\n")
             self._descriptor = None
+
+    def _tell_starter(self, descriptor: int, line: str) -> None:
+        """A starter that died meanwhile is no reason to stop: other clients may be on their way."""
+        try:
+            os.write(descriptor, line.encode())
+            os.close(descriptor)
+        except OSError as failure:
+            logger.warning("nobody heard on descriptor %d that it is ready: %s", descriptor, failure.strerror)
 
     def stopping(self) -> None:
         """The drain has begun."""
