@@ -45,6 +45,8 @@ _CONTENT: Final = (_insert("bodies"), _insert("object_keys"))
 _APPENDED: Final = _update("spaces", "revision", "next_space_sequence", "branch_sequence", "branch_head")
 _RELATED: Final = _update("spaces", "revision", "branch_sequence", "branch_head")
 _STEP: Final = _insert("invocation_steps")
+_POLICY: Final = ("policy_set_ref", "default_classification_ref")
+_CONFIRMED: Final = _update("prepared_changes", "state", "revision", "decision_receipt_ref", "terminal_ms")
 _ENDED: Final = _update("attempts", "state", "ending")
 
 CLIENT: Final = Socket.CLIENT
@@ -126,6 +128,52 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
         ),
     },
     Place("invocation_cancel", WORKER): {},
+    Place("tallystick_agent_add", CLIENT): {
+        "": (*_COMMAND, *_CONTENT, _insert("agents")),
+    },
+    Place("tallystick_agent_revoke", CLIENT): {
+        "": (*_COMMAND, _update("agents", "revision", "status")),
+    },
+    Place("project_update_metadata", CLIENT): {
+        "": (*_COMMAND, *_CONTENT, _update("projects", "revision", "name")),
+    },
+    Place("space_update_metadata", CLIENT): {
+        "title": (*_COMMAND, *_CONTENT, _update("spaces", "revision", "title")),
+        "purpose": (*_COMMAND, _update("spaces", "revision", "purpose_contribution_ref")),
+    },
+    Place("space_freeze", CLIENT): {
+        "": (*_COMMAND, _update("spaces", "revision", "status")),
+    },
+    Place("space_reopen", CLIENT): {
+        "": (*_COMMAND, _update("spaces", "revision", "status")),
+    },
+    Place("space_archive", CLIENT): {
+        "": (*_COMMAND, _update("spaces", "revision", "status")),
+    },
+    Place("space_restrict", CLIENT): {
+        "": (*_COMMAND, _update("spaces", "revision", "visibility")),
+    },
+    Place("space_policy_narrow", CLIENT): {
+        "": (*_COMMAND, _update("spaces", "revision", *_POLICY)),
+    },
+    Place("project_access_policy_change_prepare", CLIENT): {
+        "": (*_COMMAND, _insert("prepared_changes")),
+    },
+    Place("project_access_policy_change_confirm", CLIENT): {
+        "": (*_COMMAND, _CONFIRMED, _update("projects", "revision", *_POLICY)),
+    },
+    Place("project_access_policy_change_cancel", CLIENT): {
+        "": (*_COMMAND, _update("prepared_changes", "state", "revision", "terminal_ms")),
+    },
+    Place("space_access_widen_prepare", CLIENT): {
+        "": (*_COMMAND, _insert("prepared_changes")),
+    },
+    Place("space_access_widen_confirm", CLIENT): {
+        "": (*_COMMAND, _CONFIRMED, _update("spaces", "revision", "visibility", *_POLICY)),
+    },
+    Place("space_access_widen_cancel", CLIENT): {
+        "": (*_COMMAND, _update("prepared_changes", "state", "revision", "terminal_ms")),
+    },
 }
 """By operation and situation. A worker's cancel is refused in every situation there is: it has no cell in
 which it does anything, and ``REFUSED`` is all that it may leave."""

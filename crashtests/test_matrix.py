@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from cells import CELLS, PHASES, REFUSALS, Cell, Refusal, Run, begin, run_cell, run_refused
+from all_cells import CELLS, REFUSALS
+from cells import PHASES, Cell, Refusal, Run, begin, run_cell, run_refused
 from effects import EFFECTS, Merged, Place, of_operation
 from harness.home import Home
 from world import Prepared
@@ -32,7 +33,8 @@ def test_cell(prepared: Prepared, home: Home, cell: Cell, phase: str, record_pro
 def test_refused_cell(
     prepared: Prepared, world_home: Home, refusal: Refusal, phase: str, record_property: Note
 ) -> None:
-    """A refused command reaches no phase: the daemon lives, and one row says that it came."""
+    """A refused command reaches no phase: the daemon lives, and one row says that it came. One whose refusal
+    changes something is as durable as any other, and once."""
     record_property("cell", f"{refusal}|{phase}")
     run_refused(Run(prepared, world_home), refusal, phase)
 

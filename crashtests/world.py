@@ -22,6 +22,11 @@ TERM_SECONDS: Final = 600
 """Of the leases: longer than any cell takes."""
 FAR: Final = "2999-12-31T00:00:00Z"
 POLICY: Final = "explicit_refs_v1"
+POLICY_PROPOSED: Final = {
+    "proposed_policy_set_ref": "policy-proposed",
+    "proposed_default_classification_ref": "class-proposed",
+}
+WIDER: Final = {"proposed_visibility": "project", **POLICY_PROPOSED}
 
 JsonObject = dict[str, Any]
 
@@ -68,6 +73,8 @@ class World(NamedTuple):
     """Invocation ids by the cell that uses them."""
     attempts: dict[str, Attempt]
     """Of those that were claimed."""
+    others: dict[str, str]
+    """Further ids, by what they are there for: for most, by the operation of the cell that uses them."""
 
     # --- requests, as clients and workers write them --------------------------------------------------------
     def append(self, key: str, text: str, space: Space | None = None, kind: str = "observation") -> Request:
@@ -236,4 +243,43 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
             attempts[name] = attempt_of(claimed)
     failed = fail("w-failed", attempts["claim failed"], retryable=True)
     assert worker.ask(failed).result["state"] == "queued"
-    return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts)
+    others = {"project": project, **_for_stewards(client, project)}
+    return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts, others)
+
+
+OF_A_SPACE: Final = (
+    "space_update_metadata",
+    "space_freeze",
+    "space_reopen",
+    "space_archive",
+    "space_restrict",
+    "space_policy_narrow",
+    "space_access_widen_prepare",
+)
+"""Operations that change a space, and have one of their own to do it to."""
+
+
+def _for_stewards(client: Wire, project: str) -> dict[str, str]:
+    """Agents, spaces and prepared changes for the cells of stewards."""
+
+    def done(operation: str, args: JsonObject, where: str | None = project) -> JsonObject:
+        key = f"w-{operation}-{len(found)}"
+        return client.ask(request(CLIENT, operation, args, project=where, key=key)).result
+
+    found: dict[str, str] = {}
+    found["agent"] = done("tallystick_agent_add", {"name": "Eve", "credential_sha256": "ee" * 32}, None)[
+        "agent_id"
+    ]
+    for operation in OF_A_SPACE:
+        found[operation] = make_space(client, project, operation.replace("_", "-")).space_id
+    done("space_freeze", {"space_id": found["space_reopen"]})
+    for name in ("widening to confirm", "widening to cancel", "widening that has moved"):
+        space = make_space(client, project, name.replace(" ", "-"))
+        done("space_restrict", {"space_id": space.space_id})
+        found[name] = done("space_access_widen_prepare", {"space_id": space.space_id, **WIDER})["widening_id"]
+        if name == "widening that has moved":
+            assert client.ask(append(project, space, "w-moves", "It moves.")).ok
+    found["governed"] = governed = done("project_create", {"name": "governed"}, None)["project_id"]
+    for name in ("change to confirm", "change to cancel"):
+        found[name] = done("project_access_policy_change_prepare", POLICY_PROPOSED, governed)["change_id"]
+    return found

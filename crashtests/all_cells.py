@@ -1,0 +1,17 @@
+"""Every cell of the matrix. A family of operations has its cells in a module of its own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cells import Cell, Refusal
+from kernel_cells import KERNEL_CELLS, KERNEL_REFUSALS
+from steward_cells import STEWARD_CELLS, STEWARD_REFUSALS
+
+CELLS: Final[tuple[Cell, ...]] = (*KERNEL_CELLS, *STEWARD_CELLS)
+REFUSALS: Final[tuple[Refusal, ...]] = (*KERNEL_REFUSALS, *STEWARD_REFUSALS)
+
+
+def find_cell(name: str) -> Cell:
+    """The cell of that name, as it is printed."""
+    return next(cell for cell in CELLS if str(cell) == name)
