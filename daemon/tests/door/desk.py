@@ -71,7 +71,7 @@ class Desk:
 
     def parse(self, line: bytes, channel: Channel) -> Asked:
         """See Dispatcher."""
-        verb, *words = line.decode().split(" ") if line else ["empty"]
+        verb, *words = line.decode(errors="replace").split(" ") if line else ["empty"]
         if verb == "break":
             raise ValueError("secret content")
         return Asked(verb, tuple(words), channel.actor, verb == "write", verb == "wait")
@@ -84,9 +84,9 @@ class Desk:
             self.queue.append((words[0], exchange))
             self.on_write(words[0])
         elif verb in ("read", "wait"):
-            self.open[words[0]] = exchange
             if verb == "wait":
                 self._set_timer(words[0], float(words[1]))
+            self.open[words[0]] = exchange
         elif verb == "size":
             exchange.reply(b"x" * int(words[0]))
         elif verb == "who":

@@ -87,7 +87,7 @@ def test_what_is_no_socket_is_left_alone(channel: Channel, caplog: pytest.LogCap
     assert "kovee.sock is there and is no link" in caplog.text
 
 
-def test_cases_014_to_016_a_path_too_long(channel: Channel) -> None:
+def test_case_014_case_015_case_016_a_path_too_long(channel: Channel) -> None:
     """A path over the limit is refused with its length, the limit and the variable to set; one of the limit
     is bound."""
     directory = os.path.dirname(channel.path)
