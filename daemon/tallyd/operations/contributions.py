@@ -6,30 +6,28 @@ import hmac
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from tallyd.admission import Admission
 from tallyd.ledger import events, ids, log, pages, skeleton
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
-from tallyd.operations import objects
+from tallyd.operations import aliases, objects
 from tallyd.operations.results import Served, branch_of, check_open, check_revision, given, optional, space_in
+from tallyd.operations.servable import check_servable
 from tallyd.store.bodies import mac
-from tallystick.protocol import arguments, limits
+from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import branch_next
 from tallystick.protocol.envelope import Request
-from tallystick.protocol.problems import forbidden, invalid, not_found, stale_revision
+from tallystick.protocol.problems import forbidden, not_found, stale_revision
 from tallystick.protocol.records import ContributionPart
 
 APPENDED: Final = "dev.kovee.space.contribution-appended.v1"
 BODY_SCHEMA: Final = "schema:contribution-body-v1"
 RETENTION_DEFAULT: Final = "ret-default"
 
-_SERVED_BYTES_MAX: Final = limits.REPLY_BYTES_MAX - 16_384
-_SERVED_NODES_MAX: Final = limits.NODES_MAX - 256
-_PARTS_DEPTH_MAX: Final = limits.DEPTH_MAX - 6
+_AROUND_PARTS: Final = 6
 """The deepest read that shows a body is a worker's progress: six containers stand around its parts."""
 
 
@@ -50,7 +48,7 @@ def append(tx: Transaction, request: Request, admission: Admission) -> Applied:
     _check_refs(tx, space, subjects)
     _check_refs(tx, space, sources)
     parts = canonical(args.body_parts)
-    _check_servable(parts)
+    check_servable(parts, _AROUND_PARTS, "$.args.body_parts")
     return _write(tx, request, admission, args, space, parts)
 
 
@@ -104,12 +102,27 @@ def advance(tx: Transaction, space: SpaceRow, object_digest: bytes, *, contribut
 
 def _check_part(tx: Transaction, space: SpaceRow, part: ContributionPart, at: str) -> None:
     if part.target_ref is not UNSET:
-        if part.target_kind != "principal" or part.target_ref != ids.OWNER:
-            raise not_found("principal or active alias", part.target_ref)
+        _check_mention(tx, space, part, at)
     elif part.artifact_ref is not UNSET:
         raise not_found("artifact", part.artifact_ref)
     elif part.object_ref is not UNSET:
         _check_reference(tx, space, part, at)
+
+
+def _check_mention(tx: Transaction, space: SpaceRow, part: ContributionPart, at: str) -> None:
+    """A mention names the owner, or an active alias of the project at its exact revision; it wakes nobody."""
+    assert part.target_ref is not UNSET
+    if part.target_kind == "principal":
+        if part.target_ref != ids.OWNER:
+            raise not_found("principal", part.target_ref)
+        return
+    alias = aliases.find(tx, part.target_ref)
+    if alias is None or alias.project != space.project or alias.status != "active":
+        raise not_found("active alias", part.target_ref)
+    if part.target_revision != alias.revision:
+        raise stale_revision(
+            alias.revision, f"{at} names a revision that the alias does not have; look at it again"
+        )
 
 
 def _check_reference(tx: Transaction, space: SpaceRow, part: ContributionPart, at: str) -> None:
@@ -131,60 +144,6 @@ def _check_refs(tx: Transaction, space: SpaceRow, refs: Sequence[str]) -> None:
     for ref in refs:
         if objects.in_space(tx, space, ref) is None:
             raise not_found("object in this space", ref)
-
-
-def _check_servable(parts: bytes) -> None:
-    """What could not be shown alone in each read that shows it is refused now, and not found out later."""
-    if len(parts) > _SERVED_BYTES_MAX:
-        raise invalid(
-            f"$.args.body_parts is {len(parts)} bytes in canonical form, and {_SERVED_BYTES_MAX} can be "
-            f"served: split it"
-        )
-    if pages.nodes_at_most(parts) > _SERVED_NODES_MAX and _nodes(parts) > _SERVED_NODES_MAX:
-        raise invalid(
-            f"$.args.body_parts holds more than {_SERVED_NODES_MAX} values, which is what can be served: "
-            f"split it"
-        )
-    if parts.count(b"[") + parts.count(b"{") > _PARTS_DEPTH_MAX and _depth(parts) > _PARTS_DEPTH_MAX:
-        raise invalid(
-            f"$.args.body_parts is more than {_PARTS_DEPTH_MAX} containers deep, which is what every read "
-            f"can serve: "
-            "flatten it"
-        )
-
-
-def _nodes(parts: bytes) -> int:
-    count, pending = 0, [msgspec.json.decode(parts)]
-    while pending:
-        one = pending.pop()
-        count += 1
-        if isinstance(one, list):
-            pending += one
-        elif isinstance(one, dict):
-            pending += one.values()
-    return count
-
-
-def _depth(parts: bytes) -> int:
-    """Containers around the innermost value. Strings are skipped as JSON quotes them."""
-    deepest = depth = 0
-    in_string = escaped = False
-    for byte in parts:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_string = False
-        elif byte == 0x22:
-            in_string = True
-        elif byte in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif byte in b"]}":
-            depth -= 1
-    return deepest
 
 
 def _write(

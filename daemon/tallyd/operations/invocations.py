@@ -12,8 +12,9 @@ from tallyd.ledger import attempts, ids, pages, skeleton, times
 from tallyd.ledger.attempts import InvocationRow
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import ProjectRow, SpaceRow, View
-from tallyd.operations import assemblies
+from tallyd.operations import assemblies, deployments
 from tallyd.operations.assemblies import AssemblyRow
+from tallyd.operations.deployments import DeploymentRow
 from tallyd.operations.results import Served, branch_of, check_revision, given, optional, space_in
 from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
@@ -24,17 +25,6 @@ from tallystick.protocol.problems import deadline_exceeded, forbidden, invalid, 
 INVOCATION_SCHEMA: Final = "schema:invocation-v1"
 
 _COLUMNS: Final = ", ".join(InvocationRow.__struct_fields__)
-
-
-class Deployment(msgspec.Struct, frozen=True):
-    """A row of ``deployments``, its fields in the table's order."""
-
-    deployment_id: str
-    revision: int
-    assistant_revision_id: str
-    security_profile: str
-    status: str
-    created_ms: int
 
 
 def record(row: InvocationRow) -> bytes:
@@ -109,12 +99,8 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     return Applied(result=record(row), revision=1)
 
 
-def _active_deployment(tx: Transaction, args: arguments.InvocationCreateArgs) -> Deployment:
-    values = tx.db.execute(
-        f"SELECT {', '.join(Deployment.__struct_fields__)} FROM deployments WHERE deployment_id = ?",
-        (args.assistant_deployment_id,),
-    ).fetchone()
-    deployment = None if values is None else Deployment(*values)
+def _active_deployment(tx: Transaction, args: arguments.InvocationCreateArgs) -> DeploymentRow:
+    deployment = deployments.find(tx, args.assistant_deployment_id)
     if deployment is None or deployment.status != "active":
         raise not_found("active deployment", args.assistant_deployment_id)
     if deployment.revision != args.assistant_deployment_revision:
@@ -165,7 +151,7 @@ def _row(
     project: ProjectRow,
     space: SpaceRow | None,
     assembly: AssemblyRow | None,
-    deployment: Deployment,
+    deployment: DeploymentRow,
     deadline_ms: int,
 ) -> InvocationRow:
     args = request.args
@@ -198,7 +184,7 @@ def _immutable(
     request: Request,
     project: ProjectRow,
     assembly: AssemblyRow | None,
-    deployment: Deployment,
+    deployment: DeploymentRow,
     invocation_id: str,
 ) -> dict[str, object]:
     """The members of the record that never change. Refs and digests follow from the deployment, not from
@@ -208,7 +194,8 @@ def _immutable(
     assert isinstance(args, arguments.InvocationCreateArgs)
     assert request.meta is not None
     name = deployment.deployment_id.removeprefix("dep-")
-    of_deployment = {"deployment_id": deployment.deployment_id, "revision": deployment.revision}
+    configured = deployments.configuration(deployment)
+    policy = {"policy_ref": configured["policy_ref"], "policy_set_ref": project.policy_set_ref}
     digest = {} if assembly is None else {"context_assembly_digest": assembly.digest.hex()}
     manual = {"invocation_id": invocation_id, "request_id": request.meta.request_id}
     trigger_digest = (
@@ -221,17 +208,11 @@ def _immutable(
         "assistant_deployment_id": deployment.deployment_id,
         "assistant_deployment_revision": deployment.revision,
         "assistant_revision_id": deployment.assistant_revision_id,
-        "effective_config_ref": f"cfg-{name}",
-        "effective_config_digest": cod("kovee-effective-config", INVOCATION_SCHEMA, of_deployment),
-        "secret_binding_set_ref": "secrets-none",
-        "secret_binding_set_digest": cod(
-            "kovee-secret-bindings", INVOCATION_SCHEMA, {**of_deployment, "bindings": []}
-        ),
-        "effective_policy_digest": cod(
-            "kovee-effective-policy",
-            INVOCATION_SCHEMA,
-            {**of_deployment, "policy_set_ref": project.policy_set_ref},
-        ),
+        "effective_config_ref": configured["config_ref"],
+        "effective_config_digest": configured["config_digest"],
+        "secret_binding_set_ref": configured["secret_binding_set_ref"],
+        "secret_binding_set_digest": configured["secret_binding_set_digest"],
+        "effective_policy_digest": cod("kovee-effective-policy", INVOCATION_SCHEMA, policy),
         "effective_security_profile": deployment.security_profile,
         "rollout_decision_ref": f"rollout-{name}",
         "trigger_ref": f"manual-{invocation_id}" if assembly is None else tx.resource_at(assembly.position),

@@ -28,7 +28,9 @@ from tallystick.protocol.problems import deadline_exceeded, not_found, stale_lea
 
 Handler = Callable[[Transaction, Request, Admission], Applied]
 
-_STEPS: Final = frozenset({"contribution_append", "relation_assert", "context_assembly_create"})
+_STEPS: Final = frozenset(
+    {"contribution_append", "relation_assert", "context_assembly_create", "application_event_emit"}
+)
 """Commands that a later attempt of the same invocation finds done."""
 
 

@@ -7,15 +7,22 @@ reachable that the registry does not know.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from tallyd.admission import Admission
-from tallyd.clerk.clerk import FencedRead, Handler
+from tallyd.clerk.clerk import FencedRead, FirstStep, Handler
 from tallyd.ledger.view import View
 from tallyd.operations import (
     agents,
+    aliases,
+    artifact_bytes,
+    artifacts,
     assemblies,
+    assistants,
     contributions,
+    deployments,
+    emissions,
     events,
     frontiers,
     invocations,
@@ -27,11 +34,12 @@ from tallyd.operations import (
     widenings,
     workers,
 )
-from tallyd.operations.results import Served
+from tallyd.operations.results import Later, Served
+from tallyd.vault import Vault
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
 
-Read = Callable[[View, Request, Admission], Served]
+Read = Callable[[View, Request, Admission], Served | Later]
 
 CLIENT: Final = Socket.CLIENT
 WORKER: Final = Socket.WORKER
@@ -39,6 +47,14 @@ WORKER: Final = Socket.WORKER
 WRITES: Final[dict[tuple[Socket, str], Handler]] = {
     (CLIENT, "tallystick_agent_add"): agents.add,
     (CLIENT, "tallystick_agent_revoke"): agents.revoke,
+    (CLIENT, "assistant_create"): assistants.create,
+    (CLIENT, "assistant_revision_register"): assistants.register,
+    (CLIENT, "deployment_create"): deployments.create,
+    (CLIENT, "deployment_activate"): deployments.activate,
+    (CLIENT, "deployment_drain"): deployments.drain,
+    (CLIENT, "assistant_alias_bind"): aliases.bind,
+    (CLIENT, "assistant_alias_update"): aliases.update,
+    (CLIENT, "assistant_alias_revoke"): aliases.revoke,
     (CLIENT, "project_create"): projects.create,
     (CLIENT, "space_create"): spaces.create,
     (CLIENT, "project_update_metadata"): projects.update_metadata,
@@ -60,12 +76,18 @@ WRITES: Final[dict[tuple[Socket, str], Handler]] = {
     (CLIENT, "context_assembly_create"): assemblies.create,
     (CLIENT, "invocation_create"): invocations.create,
     (CLIENT, "invocation_cancel"): invocations.cancel,
+    (CLIENT, "artifact_upload_begin"): artifacts.begin,
+    (CLIENT, "artifact_upload_finalize"): artifacts.finalize,
+    (CLIENT, "artifact_upload_abort"): artifacts.abort,
+    (CLIENT, "tallystick_artifact_begin"): artifacts.begin_chunked,
     (WORKER, "invocation_claim"): workers.claim,
     (WORKER, "invocation_complete"): workers.fenced(workers.complete),
     (WORKER, "contribution_append"): workers.fenced(contributions.append),
     (WORKER, "relation_assert"): workers.fenced(relations.assert_),
     (WORKER, "context_assembly_create"): workers.fenced(assemblies.create),
     (WORKER, "invocation_cancel"): workers.fenced(workers.cancel),
+    (WORKER, "application_event_emit"): workers.fenced(emissions.emit),
+    (WORKER, "model_complete"): workers.fenced(emissions.complete_model),
     (WORKER, "tallystick_invocation_fail"): workers.fenced(workers.fail),
 }
 
@@ -74,6 +96,11 @@ FENCED_READS: Final[dict[tuple[Socket, str], FencedRead]] = {
     (WORKER, "tallystick_invocation_renew"): workers.renew,
 }
 
+FIRST_STEPS: Final[dict[tuple[Socket, str], FirstStep]] = {
+    (CLIENT, "artifact_upload_finalize"): artifacts.begin_sealing,
+}
+"""Of commands with two transactions: what is done between them is done outside the clerk."""
+
 READS: Final[dict[tuple[Socket, str], Read]] = {
     (CLIENT, "hello"): service.hello,
     (WORKER, "hello"): service.hello,
@@ -81,6 +108,14 @@ READS: Final[dict[tuple[Socket, str], Read]] = {
     (CLIENT, "tallystick_limits"): service.served_limits,
     (CLIENT, "tallystick_agent_show"): agents.show,
     (CLIENT, "tallystick_agent_list"): agents.list_,
+    (CLIENT, "assistant_show"): assistants.show,
+    (CLIENT, "assistant_list"): assistants.list_,
+    (CLIENT, "assistant_revision_show"): assistants.show_revision,
+    (CLIENT, "assistant_revision_list"): assistants.list_revisions,
+    (CLIENT, "deployment_show"): deployments.show,
+    (CLIENT, "deployment_list"): deployments.list_,
+    (CLIENT, "assistant_alias_show"): aliases.show,
+    (CLIENT, "assistant_alias_list"): aliases.list_,
     (CLIENT, "realm_show"): projects.realm_show,
     (CLIENT, "project_show"): projects.show,
     (CLIENT, "project_list"): projects.list_,
@@ -96,6 +131,9 @@ READS: Final[dict[tuple[Socket, str], Read]] = {
     (CLIENT, "context_assembly_show"): assemblies.show,
     (CLIENT, "invocation_show"): invocations.show,
     (CLIENT, "invocation_list"): invocations.list_,
+    (CLIENT, "artifact_upload_show"): artifacts.upload_show,
+    (CLIENT, "artifact_show"): artifacts.show,
+    (CLIENT, "disclosure_manifest_show"): artifacts.disclosure_manifest_show,
     (CLIENT, "events_read"): events.read,
     (CLIENT, "event_payload"): events.payload,
 }
@@ -106,15 +144,29 @@ BY_THE_SERVICE: Final = frozenset(
         (CLIENT, "diagnose"),
         (CLIENT, "tallystick_status"),
         (CLIENT, "tallystick_shutdown"),
+        (CLIENT, "tallystick_artifact_put"),
     }
 )
 """Answered by the dispatcher itself: they wait, run long, or speak of the daemon."""
 
 
+VAULT_READS: Final[dict[tuple[Socket, str], Callable[[Vault, View, Request, Admission], Served | Later]]] = {
+    (CLIENT, "artifact_upload_credential"): artifacts.credential,
+    (CLIENT, "tallystick_artifact_get"): artifact_bytes.get,
+}
+"""Reads that also look at an artifact's files."""
+
+
+def reads(vault: Vault) -> dict[tuple[Socket, str], Read]:
+    """All reads."""
+    return READS | {key: partial(handler, vault) for key, handler in VAULT_READS.items()}
+
+
 def check_complete() -> None:
     """Raises RuntimeError where registry and handlers do not agree, in name or kind."""
     answered = {**dict.fromkeys(WRITES, Kind.WRITE), **dict.fromkeys(FENCED_READS, Kind.FENCED_READ)}
-    answered |= dict.fromkeys(READS, Kind.READ)
+    answered |= dict.fromkeys((*READS, *VAULT_READS), Kind.READ)
+    assert FIRST_STEPS.keys() <= WRITES.keys(), "a first step without a second"
     for key, operation in BY_SOCKET.items():
         if key in BY_THE_SERVICE:
             continue

@@ -14,6 +14,7 @@ from msgspec import Struct
 from ._agent import AGENT
 from ._alias import ALIAS
 from ._artifact import ARTIFACT
+from ._artifact_bytes import ARTIFACT_BYTES
 from ._assistant import ASSISTANT
 from ._completion import COMPLETION
 from ._context import CONTEXT
@@ -32,6 +33,7 @@ from ._model import (
     DEVELOPER_ASSISTANT,
     SHARED_SPACE,
     TALLYSTICK_AGENT,
+    TALLYSTICK_ARTIFACT,
     TALLYSTICK_CORE,
     TALLYSTICK_WORKER,
     Emission,
@@ -82,7 +84,15 @@ _SERVED: Final = (
     CONTRIBUTION,
     CONTEXT,
     INVOCATION,
+    ASSISTANT,
+    DEPLOYMENT,
+    ALIAS,
+    EMISSION,
+    COMPLETION,
     EVENT,
+    ARTIFACT,
+    ARTIFACT_BYTES,
+    DISCLOSURE,
 )
 _PREPARED: Final = (
     PARTICIPANT,
@@ -91,13 +101,6 @@ _PREPARED: Final = (
     REACTION,
     LENS,
     SNAPSHOT,
-    ARTIFACT,
-    DISCLOSURE,
-    ASSISTANT,
-    DEPLOYMENT,
-    ALIAS,
-    EMISSION,
-    COMPLETION,
 )
 
 OPERATIONS: Final[tuple[Operation, ...]] = tuple(row for family in _SERVED for row in family)
@@ -144,6 +147,7 @@ BUNDLES: Final[dict[str, Bundle]] = {
         _bundle(TALLYSTICK_CORE, own=True),
         _bundle(TALLYSTICK_WORKER, own=True),
         _bundle(TALLYSTICK_AGENT, own=True),
+        _bundle(TALLYSTICK_ARTIFACT, own=True),
     )
 }
 
