@@ -80,6 +80,10 @@ class InvocationClaim(Record, frozen=True, kw_only=True):
     frontier: Frontier | None
     items: tuple[Contribution, ...]
 
+    def __repr__(self) -> str:
+        """Without the attempt's id, which is a secret, and without content."""
+        return f"InvocationClaim({self.invocation.invocation_id} fence={self.fence_epoch})"
+
 
 class StepReply(Record, frozen=True, kw_only=True):
     """What a step of an invocation was answered, as its reply has it."""
