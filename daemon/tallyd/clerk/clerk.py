@@ -34,7 +34,7 @@ from tallyd.clerk.bounds import judge_reply
 from tallyd.clerk.hooks import AFTER_COMMIT, BEFORE_COMMIT, Hooks, NoHooks
 from tallyd.clerk.idempotency import Intent
 from tallyd.clerk.refusals import SUPPRESSED, SUPPRESSED_BEGIN, RefusalMeter
-from tallyd.ledger import attempts, log, skeleton
+from tallyd.ledger import attempts, ids, log, skeleton
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Refused, Transaction
 from tallyd.operations.events import shown
@@ -57,6 +57,9 @@ _SYNC_FAILURES: Final = frozenset(
 )
 
 Handler = Callable[[Transaction, Request, Admission], Applied | Refused]
+FirstStep = Callable[[Transaction, Request, Admission], object]
+"""The first of a command's two transactions: what it returns is to be done outside, and its outcome goes into
+the second (``Command.outside``)."""
 FencedRead = Callable[[Transaction, Request, Admission], bytes]
 
 
@@ -75,6 +78,16 @@ class Command(msgspec.Struct, frozen=True, eq=False):
 
     request: Request
     speaker: Speaker
+    outside: object | None = None
+    """What was done between its two transactions, where it has two and this is the second."""
+
+
+class Errand(msgspec.Struct, frozen=True, eq=False):
+    """A step of what the daemon does of itself, with a row of its own in the log, under ``name``."""
+
+    name: str
+    do: Callable[[Transaction], bool]
+    """Whether there was anything to do: otherwise nothing is written."""
 
 
 class Reading(msgspec.Struct, frozen=True, eq=False):
@@ -88,11 +101,17 @@ class Reading(msgspec.Struct, frozen=True, eq=False):
     denied: bool = False
 
 
+Member = Command | Reading | Errand
+"""What a batch is made of."""
+
+
 class Answer(msgspec.Struct, frozen=True, eq=False):
     """A reply line, and the projects whose events it added (0: the realm), for the waiters."""
 
     reply: bytes
     sources: tuple[int, ...] = ()
+    after: object | None = None
+    """What is to be done outside, now that it is durable. An empty reply with it answers nobody yet."""
 
 
 class Clerk:
@@ -106,6 +125,7 @@ class Clerk:
         fenced_reads: Mapping[tuple[Socket, str], FencedRead],
         hooks: Hooks | None = None,
         refusals: RefusalMeter | None = None,
+        first_steps: Mapping[tuple[Socket, str], FirstStep] | None = None,
     ) -> None:
         self._tx = tx
         self._ambient = ambient
@@ -113,6 +133,7 @@ class Clerk:
         self._fenced_reads = fenced_reads
         self._hooks = hooks or NoHooks()
         self._refusals = refusals or RefusalMeter()
+        self._first_steps = first_steps or {}
         self._answers: list[Answer] = []
         self._durable = tx.log.tail[0]
         self._restore_leases()
@@ -125,11 +146,13 @@ class Clerk:
         self._tx.db.execute("BEGIN IMMEDIATE")
         self._tx.log.begin()
 
-    def execute(self, command: Command | Reading) -> None:
+    def execute(self, command: Member) -> None:
         """Runs one command inside the transaction; its answer is given by ``commit``."""
         if isinstance(command, Reading):
             self._write_reading(command)
             self._answers.append(_RECORDED)
+        elif isinstance(command, Errand):
+            self._answers.append(self._run_errand(command))
         else:
             self._answers.append(self._answer(command))
 
@@ -151,7 +174,7 @@ class Clerk:
         return self._answers
 
     # --- a batch --------------------------------------------------------------------------------------------
-    def run(self, batch: Sequence[Command | Reading]) -> list[Answer]:
+    def run(self, batch: Sequence[Member]) -> list[Answer]:
         """One transaction for the batch, or, where something took it away, one for each command. Raises
         SyncFailed.
         """
@@ -161,7 +184,7 @@ class Clerk:
             logger.warning("the transaction was lost and its commands run again, each alone: %s", lost)
         return [self._alone(command) for command in batch]
 
-    def _attempt(self, batch: Sequence[Command | Reading]) -> list[Answer]:
+    def _attempt(self, batch: Sequence[Member]) -> list[Answer]:
         """Raises _BatchLost where nothing was committed and each may be tried alone."""
         try:
             self.begin()
@@ -189,7 +212,7 @@ class Clerk:
             )
             return [_problem(unknown.problem)] * len(batch)
 
-    def _alone(self, command: Command | Reading) -> Answer:
+    def _alone(self, command: Member) -> Answer:
         try:
             return self._attempt([command])[0]
         except _BatchLost as lost:
@@ -228,40 +251,62 @@ class Clerk:
             if request.operation.kind is Kind.FENCED_READ:
                 result = self._fenced_reads[_handler_key(request)](tx, request, admission)
                 return Answer(encode_ok(result, None, None))
-            return self._write(request, admission)
+            return self._write(command, admission)
         except Refusal as refusal:
             if request.operation.kind is Kind.WRITE:
                 self._write_refusal(command, admission, refusal.problem)
             return _problem(refusal.problem)
 
-    def _write(self, request: Request, admission: Admission) -> Answer:
+    def _write(self, command: Command, admission: Admission) -> Answer:
+        request = command.request
         assert request.meta is not None
         wanted = idempotency.intent(request, request.meta, admission.scope)
         first = idempotency.find(self._tx, wanted)
         if first is not None:
             _authorize_replay(self._tx, first, request, admission)
             return Answer(self._reply(first))
-        return self._execute(request, admission, wanted)
+        first_step, name = self._first_steps.get(_handler_key(request)), request.operation.name
+        if first_step is not None and command.outside is None:
+            return self._guarded(name, lambda: self._begin(request, admission, wanted, first_step))
+        self._tx.outside = command.outside
+        answer = self._guarded(name, lambda: self._execute(request, admission, wanted))
+        self._hooks.executed(request.operation.name, request.operation.socket)
+        return answer
+
+    def _begin(self, request: Request, admission: Admission, wanted: Intent, first_step: FirstStep) -> Answer:
+        """The first of two transactions: a row for what it changed, and nobody is answered. The key stays
+        free: sent again before the second, the command begins anew.
+        """
+        tx = self._tx
+        work = first_step(tx, request, admission)
+        assert not tx.events, "an event belongs to the transaction that ends the command"
+        if tx.state_rows:
+            salt = tx.random(log.SALT_BYTES)
+            row = _audit_row(tx, request, admission, log.APPLIED, salt, wanted.key)
+            state = log.state_commitment(salt, tx.state_rows)
+            name = f"{request.operation.name}#begin"
+            tx.log.append(msgspec.structs.replace(row, operation=name, state_commitment=state))
+        return Answer(b"", after=work)
 
     def _execute(self, request: Request, admission: Admission, wanted: Intent) -> Answer:
-        """Runs the handler inside its savepoint. A refusal or a fault of the handler leaves nothing
+        done = self._writes[_handler_key(request)](self._tx, request, admission)
+        if isinstance(done, Refused):
+            return self._keep_refusal(request, admission, wanted, done)
+        return self._keep(request, admission, wanted, done)
+
+    def _guarded(self, name: str, run: Callable[[], Answer]) -> Answer:
+        """Runs a handler inside its savepoint. A refusal or a fault of the handler leaves nothing
         behind.
         """
         db = self._tx.db
         self._note_due()
         db.execute("SAVEPOINT command")
         try:
-            done = self._writes[_handler_key(request)](self._tx, request, admission)
-            if isinstance(done, Refused):
-                answer = self._keep_refusal(request, admission, wanted, done)
-            else:
-                answer = self._keep(request, admission, wanted, done)
+            answer = run()
         except apsw.ConstraintError as broken:
             self._undo()
-            logger.critical("a constraint stopped %s: %s", request.operation.name, broken)
-            raise internal(
-                f"{request.operation.name} would have broken the store's rules, and was undone"
-            ) from broken
+            logger.critical("a constraint stopped %s: %s", name, broken)
+            raise internal(f"{name} would have broken the store's rules, and was undone") from broken
         except apsw.Error:
             if db.in_transaction:
                 self._undo()
@@ -271,13 +316,10 @@ class Clerk:
             raise
         except Exception as fault:
             self._undo()
-            logger.exception("%s failed", request.operation.name)
-            raise internal(
-                f"{request.operation.name} failed inside the daemon and was undone; its log says why"
-            ) from fault
+            logger.exception("%s failed", name)
+            raise internal(f"{name} failed inside the daemon and was undone; its log says why") from fault
         db.execute("RELEASE command")
         self._tx.settle_leases()
-        self._hooks.executed(request.operation.name, request.operation.socket)
         return answer
 
     def _undo(self) -> None:
@@ -292,7 +334,7 @@ class Clerk:
         reply = self._reply(rows[0])
         judge_reply(reply)
         sources = {row.project or log.REALM_STREAM for row in rows if row.stream is not None}
-        return Answer(reply, tuple(sources))
+        return Answer(reply, tuple(sources), applied.after)
 
     def _keep_refusal(
         self, request: Request, admission: Admission, wanted: Intent, refused: Refused
@@ -382,6 +424,49 @@ class Clerk:
             salt=tx.random(log.SALT_BYTES),
         )
         tx.log.append(row)
+
+    def _run_errand(self, errand: Errand) -> Answer:
+        """A step of the daemon's own, in a savepoint as a command is; a fault of it is answered and leaves
+        nothing.
+        """
+        self._tx.begin_command(ids.SYSTEM, ids.SYSTEM, None)
+        try:
+            return self._guarded(errand.name, lambda: self._keep_errand(errand))
+        except Refusal as fault:
+            return _problem(fault.problem)
+
+    def _keep_errand(self, errand: Errand) -> Answer:
+        tx = self._tx
+        if not errand.do(tx):
+            return _RECORDED
+        position, salt = tx.position, tx.random(log.SALT_BYTES)
+        row = LogRow(
+            position=position,
+            leaf=b"",
+            epoch=tx.epoch,
+            recorded_ms=tx.now_ms,
+            actor=ids.SYSTEM,
+            strength="process",
+            operation=errand.name,
+            mode="owner",
+            outcome=log.APPLIED,
+            detail="{}",
+            correlation=f"{errand.name}-{position}",
+            salt=salt,
+        )
+        first = msgspec.structs.replace(
+            _with_event(tx, row, 0), state_commitment=log.state_commitment(salt, tx.state_rows)
+        )
+        written = [self._append_own(first)]
+        for index in range(1, len(tx.events)):
+            further = msgspec.structs.replace(row, command=position, salt=tx.random(log.SALT_BYTES))
+            written.append(self._append_own(_with_event(tx, further, index)))
+        return Answer(
+            b"", tuple({row.project or log.REALM_STREAM for row in written if row.stream is not None})
+        )
+
+    def _append_own(self, row: LogRow) -> LogRow:
+        return self._tx.log.append(msgspec.structs.replace(row, result_commitment=log.result_commitment(row)))
 
     def _note_due(self) -> None:
         """An audited command first writes down what was suppressed before it."""

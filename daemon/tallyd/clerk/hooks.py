@@ -16,6 +16,11 @@ from tallystick.protocol.registry import Socket
 
 BEFORE_COMMIT: Final = "before_commit"
 AFTER_COMMIT: Final = "after_commit"
+AFTER_SEAL_TXN: Final = "after_seal_txn"
+"""Of a finalize: its first transaction is durable, and no byte was sealed yet."""
+AFTER_SEAL: Final = "after_seal"
+"""Of a finalize: the sealed file is on the disk, and its second transaction has not begun."""
+_OUTSIDE: Final = frozenset({AFTER_SEAL_TXN, AFTER_SEAL})
 
 _ARM: Final = re.compile(r"([a-z_:]+):([a-z0-9_]+)(?:@(worker|client))?(?:#([1-9][0-9]*))?\Z")
 
@@ -25,6 +30,7 @@ class Hooks(Protocol):
 
     def executed(self, operation: str, socket: Socket) -> None: ...
     def reached(self, phase: str) -> None: ...
+    def passed(self, phase: str, operation: str, socket: Socket) -> None: ...
 
 
 class NoHooks:
@@ -34,6 +40,9 @@ class NoHooks:
         pass
 
     def reached(self, phase: str) -> None:
+        pass
+
+    def passed(self, phase: str, operation: str, socket: Socket) -> None:
         pass
 
 
@@ -50,6 +59,16 @@ class AbortHook:
         self._due = False
 
     def executed(self, operation: str, socket: Socket) -> None:
+        if self._phase not in _OUTSIDE:
+            self._count(operation, socket)
+
+    def passed(self, phase: str, operation: str, socket: Socket) -> None:
+        """A point outside the store of an operation with effects of its own: it is counted by these."""
+        if phase == self._phase:
+            self._count(operation, socket)
+            self.reached(phase)
+
+    def _count(self, operation: str, socket: Socket) -> None:
         if operation == self._operation and self._socket in (None, str(socket)):
             self._left -= 1
             self._due = self._due or self._left == 0

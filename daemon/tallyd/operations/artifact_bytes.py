@@ -1,14 +1,15 @@
 """Bytes of artifacts over the socket: chunks in, chunks out, both resumable. Ours.
 
 A chunk is no command: it changes no row, leaves no audit entry, and has no key, because the same bytes at the
-same place do no harm. What it is judged by is read; the vault's part (``Staging.receive``, ``Vault.read``) is
-done outside, on a thread, by whoever calls these functions.
+same place do no harm. What it is judged by is read in a transaction; what is left to do with files comes back
+as a function, for whoever may wait for the disk.
 """
 
 from __future__ import annotations
 
 import binascii
 from base64 import b64encode
+from functools import partial
 
 import msgspec
 
@@ -16,7 +17,7 @@ from tallyd.admission import Admission
 from tallyd.ledger import skeleton
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows as rows
-from tallyd.operations.results import Served, given
+from tallyd.operations.results import Later, Served, given
 from tallyd.vault import Damaged, Hole, NotOurs, Vault
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.envelope import Request
@@ -48,8 +49,8 @@ class Range(msgspec.Struct, frozen=True):
 
 
 # --- in -----------------------------------------------------------------------------------------------------
-def judge_chunk(view: View, request: Request, admission: Admission) -> Chunk:
-    """The reading part of ``tallystick_artifact_put``. Raises Refusal."""
+def put(vault: Vault, view: View, request: Request, admission: Admission) -> Later:
+    """``tallystick_artifact_put``."""
     args = request.args
     assert isinstance(args, arguments.TallystickArtifactPutArgs)
     row = rows.own_upload(view, admission, args.upload_id)
@@ -60,7 +61,7 @@ def judge_chunk(view: View, request: Request, admission: Admission) -> Chunk:
             f"$.args: the chunk would end at byte {args.offset + len(data)}, and upload {row.upload_id} was "
             f"declared with {row.declared_size}; begin another one if there is more"
         )
-    return Chunk(row.upload_id, args.offset, data, row.declared_size)
+    return partial(_put, vault, Chunk(row.upload_id, args.offset, data, row.declared_size))
 
 
 def _decoded(text: str) -> bytes:
@@ -75,8 +76,7 @@ def _decoded(text: str) -> bytes:
     return data
 
 
-def put(vault: Vault, chunk: Chunk) -> Served:
-    """The writing part of ``tallystick_artifact_put``. Raises Refusal."""
+def _put(vault: Vault, chunk: Chunk) -> Served:
     try:
         received = vault.staging.receive(chunk.upload_id, chunk.offset, chunk.data)
     except Hole as hole:
@@ -104,10 +104,8 @@ def _hole(chunk: Chunk, received: int) -> Refusal:
 
 
 # --- out ----------------------------------------------------------------------------------------------------
-def judge_range(view: View, request: Request, admission: Admission) -> Range:
-    """The reading part of ``tallystick_artifact_get``; the bytes of a sensitive artifact are noted. Raises
-    Refusal.
-    """
+def get(vault: Vault, view: View, request: Request, admission: Admission) -> Later:
+    """``tallystick_artifact_get``. That the bytes of a sensitive artifact are read is noted."""
     args = request.args
     assert isinstance(args, arguments.TallystickArtifactGetArgs)
     row = rows.seen_artifact(view, admission, args.artifact_id)
@@ -124,7 +122,7 @@ def judge_range(view: View, request: Request, admission: Admission) -> Range:
     view.note(row.classification_ref, row.artifact_id)
     keys = view.bodies.keys(view.db, row.keys)
     assert keys is not None, "an available artifact without its keys"
-    return Range(
+    asked = Range(
         artifact_id=row.artifact_id,
         artifact=row.id,
         version=row.sealed_storage_version,
@@ -133,10 +131,10 @@ def judge_range(view: View, request: Request, admission: Admission) -> Range:
         offset=args.offset,
         count=given(args.length, limits.ARTIFACT_READ_BYTES_MAX),
     )
+    return partial(_get, vault, asked)
 
 
-def get(vault: Vault, asked: Range) -> Served:
-    """The other part of ``tallystick_artifact_get``: opens and authenticates. Raises Refusal."""
+def _get(vault: Vault, asked: Range) -> Served:
     try:
         data = vault.read(
             asked.artifact_id, asked.version, asked.key, asked.artifact, asked.size, asked.offset, asked.count

@@ -234,6 +234,11 @@ def with_files(view: View, *, erasing: bool = False) -> list[ArtifactRow]:
     return [ArtifactRow(*row) for row in rows]
 
 
+def sealed_files(view: View) -> set[tuple[str, str]]:
+    """Artifact id and version of each sealed file that a row names."""
+    return {(row.artifact_id, row.sealed_storage_version or "") for row in with_files(view)}
+
+
 def first_expired(view: View) -> UploadRow | None:
     """An upload whose time has run out and whose row does not say so yet."""
     row = view.db.execute(

@@ -16,7 +16,7 @@ Begin, show, credential, finalize and abort are KCP's (section 8). How bytes com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -28,7 +28,7 @@ from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows as rows
 from tallyd.operations.artifact_rows import ArtifactRow, UploadRow
 from tallyd.operations.results import Served, check_revision, given, optional
-from tallyd.vault import Order, Sealing, digest
+from tallyd.vault import Order, Sealing, Vault, digest
 from tallyd.vault.sealing import RUN_RANDOM_BYTES
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.canonical import canonical
@@ -39,6 +39,9 @@ from tallystick.protocol.problems import forbidden, invalid, not_found, unavaila
 CLASS_DEFAULT: Final = "class-default"
 UPLOAD_SCHEMA: Final = "schema:artifact-upload-v1"
 ARTIFACT_SCHEMA: Final = "schema:artifact-v1"
+EXPIRED: Final = "dev.tallystick.artifact.upload-expired.v1"
+EXPIRE: Final = "artifact_upload_expire"
+"""What the log calls the errand that writes an expiry down."""
 _VERIFIER: Final = "tallyd-vault-v1"
 _NO_SCANNERS: Final = cod("kovee-scanner-set", "schema:kovee-scanner-set-v1", {"scanners": []})
 
@@ -297,17 +300,17 @@ def abort(tx: Transaction, request: Request, admission: Admission) -> Applied:
     )
 
 
-def expire(tx: Transaction) -> str | None:
-    """A chore of the daemon's own: an upload whose time has run out is written down as it is shown."""
+def expire(tx: Transaction) -> bool:
+    """An errand of the daemon's own: an upload whose time has run out is written down as it is shown."""
     row = rows.first_expired(tx)
     if row is None:
-        return None
+        return False
     upload = _end(tx, row, state="expired", terminal_ms=row.ends_ms)
     artifact = _move_artifact(tx, row.position, "unavailable")
     payload = skeleton.encode({"upload_id": upload.upload_id, "state": upload.state})
     event = _event(artifact, tx.new_id(), "upload-expired", UPLOAD_SCHEMA, upload.revision, payload)
-    tx.emit(msgspec.structs.replace(event, type="dev.tallystick.artifact.upload-expired.v1"))
-    return "artifact_upload_expire"
+    tx.emit(msgspec.structs.replace(event, type=EXPIRED))
+    return True
 
 
 def erase(tx: Transaction, row: ArtifactRow) -> Erasing | None:
@@ -374,7 +377,7 @@ def upload_show(view: View, request: Request, admission: Admission) -> Served:
     return Served(rows.upload_record(view, row), row.revision)
 
 
-def credential(view: View, request: Request, admission: Admission, path_of: Callable[[str], str]) -> Served:
+def credential(vault: Vault, view: View, request: Request, admission: Admission) -> Served:
     """``artifact_upload_credential``: where the client writes; made afresh each time, and stored nowhere."""
     args = request.args
     assert isinstance(args, arguments.ArtifactUploadCredentialArgs)
@@ -384,7 +387,7 @@ def credential(view: View, request: Request, admission: Admission, path_of: Call
         "upload_id": row.upload_id,
         "credential": {
             "kind": "local-staging-file",
-            "path": path_of(row.upload_id),
+            "path": vault.staging.path(row.upload_id),
             "write_mode": "truncate-then-write",
         },
         "max_bytes": row.max_bytes,

@@ -12,7 +12,7 @@ from tallyd.admission import Admission
 from tallyd.ledger import events, ids, log, pages, skeleton
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
-from tallyd.operations import aliases, objects
+from tallyd.operations import aliases, artifacts, objects
 from tallyd.operations.results import Served, branch_of, check_open, check_revision, given, optional, space_in
 from tallyd.operations.servable import check_servable
 from tallyd.store.bodies import mac
@@ -42,13 +42,18 @@ def append(tx: Transaction, request: Request, admission: Admission) -> Applied:
     compare_head(space, args.expected_head_digest)
     if args.kind == "system_notice":
         raise forbidden("a system_notice is written by services alone; choose another kind")
+    carried = []
     for index, part in enumerate(args.body_parts):
-        _check_part(tx, space, part, f"$.args.body_parts[{index}]")
+        at = f"$.args.body_parts[{index}]"
+        _check_part(tx, space, part, at)
+        if part.artifact_ref is not UNSET:
+            carried.append(artifacts.referable(tx, admission, part.artifact_ref, at))
     subjects, sources = given(args.subject_refs, []), given(args.source_refs, [])
     _check_refs(tx, space, subjects)
     _check_refs(tx, space, sources)
     parts = canonical(args.body_parts)
     check_servable(parts, _AROUND_PARTS, "$.args.body_parts")
+    artifacts.refer(tx, carried, tx.position)
     return _write(tx, request, admission, args, space, parts)
 
 
@@ -103,8 +108,6 @@ def advance(tx: Transaction, space: SpaceRow, object_digest: bytes, *, contribut
 def _check_part(tx: Transaction, space: SpaceRow, part: ContributionPart, at: str) -> None:
     if part.target_ref is not UNSET:
         _check_mention(tx, space, part, at)
-    elif part.artifact_ref is not UNSET:
-        raise not_found("artifact", part.artifact_ref)
     elif part.object_ref is not UNSET:
         _check_reference(tx, space, part, at)
 

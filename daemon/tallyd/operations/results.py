@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -21,6 +22,10 @@ class Served(msgspec.Struct, frozen=True):
 
     result: bytes
     revision: int | None = None
+
+
+Later = Callable[[], Served]
+"""What is left of a read when its transaction is over, because it waits for files. Raises Refusal."""
 
 
 def given(value: T | UnsetType, otherwise: T) -> T:

@@ -12,9 +12,6 @@ from tallyd.store.ambient import Ambient
 from tallyd.store.identity import Epoch, Identity
 from tallyd.store.keys import Keys
 
-SYSTEM: str = "tallyd"
-"""The actor of what the daemon does of itself."""
-
 
 def bootstrap(ambient: Ambient) -> Callable[[apsw.Connection, Identity, Keys], None]:
     """Writes realm, built-in deployment and the log's first row, inside the transaction that makes the
@@ -68,7 +65,7 @@ def _append(
             leaf=b"",
             epoch=epoch.number,
             recorded_ms=ambient.wall_ms(),
-            actor=SYSTEM,
+            actor=ids.SYSTEM,
             strength="process",
             operation=operation,
             mode="owner",

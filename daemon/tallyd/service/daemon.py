@@ -19,13 +19,14 @@ import msgspec
 import trio
 
 from tallyd.clerk.clerk import Clerk
-from tallyd.clerk.hooks import AbortHook, Hooks
+from tallyd.clerk.hooks import AbortHook, Hooks, NoHooks
 from tallyd.door import Door, ListenRefused
 from tallyd.ledger import times
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
+from tallyd.operations import artifact_rows
 from tallyd.operations.diagnose import Place
 from tallyd.operations.service import implementation_version
 from tallyd.readers.gate import Gate
@@ -38,10 +39,13 @@ from tallyd.service.config import Settings
 from tallyd.service.credentials import Credentials, owner_channel
 from tallyd.service.dispatcher import Dispatcher, Parsed
 from tallyd.service.driver import Driver
+from tallyd.service.housekeeping import Housekeeping
 from tallyd.service.ready import Readiness
+from tallyd.service.sealing import Sealer
 from tallyd.store.ambient import Ambient
 from tallyd.store.opening import open_store
 from tallyd.store.refusals import ExitCode, StartRefused
+from tallyd.vault import Vault
 from tallystick.paths import Paths
 from tallystick.protocol import limits
 from tallystick.protocol.records import EpochStatus, FileSystemStatus, Status
@@ -95,11 +99,20 @@ class Daemon:
         tx = Transaction(store.writer, store.keys, store.identity, ambient, self._leases, log)
         tx.orders = options.settings.as_orders()
         hooks: Hooks | None = options.hook
-        clerk = Clerk(tx, ambient, handlers.WRITES, handlers.FENCED_READS, hooks)
+        clerk = Clerk(
+            tx,
+            ambient,
+            handlers.WRITES,
+            handlers.FENCED_READS,
+            hooks,
+            first_steps=handlers.FIRST_STEPS,
+        )
         self._clerk = clerk
         self._checkpointer = Checkpointer(store)
         self._driver = Driver(clerk, store, self._gate, self._checkpointer.committed)
         self._reader = self._new_reader()
+        self._vault = self._open_vault()
+        self._sealer = Sealer(self._vault, self._new_reader, hooks or NoHooks())
         self._dispatcher = Dispatcher(
             self._driver,
             self._reader,
@@ -109,9 +122,12 @@ class Daemon:
             self.stop,
             Credentials(options.settings.owner_credential_sha256),
             lambda: self._agents.compare(),
+            self._vault,
+            self._sealer,
             options.batch_hold,
         )
         self._door: Door[Parsed] = Door(self._dispatcher)
+        self._housekeeping = Housekeeping(self._reader, self._dispatcher.submit, self._sealer)
         self._agents = AgentSockets(self._door, self._reader, options.paths.runtime_dir)
         self._listen()
 
@@ -127,10 +143,31 @@ class Daemon:
                 self._door.listen(owner_channel(socket, path, uid, by_credential=shown))
         except ListenRefused as refused:
             self._door.stop_accepting()
-            self._checkpointer.close()
-            self._reader.close()
-            self._store.close()
+            self._let_go()
             raise StartRefused(ExitCode.BAD_DIRECTORY, str(refused)) from None
+
+    def _open_vault(self) -> Vault:
+        """The artifacts' files, tidied up after whatever ended the daemon before. Raises StartRefused."""
+        vault = Vault(self._store.paths.data_dir, self._store.disk)
+        try:
+            vault.open()
+        except StartRefused:
+            self._let_go()
+            raise
+        known = self._reader.read(
+            lambda view: (artifact_rows.open_uploads(view), artifact_rows.sealed_files(view))
+        )
+        try:
+            vault.sweep(*known)
+        except OSError as failure:
+            logger.error("artifacts' files could not be tidied up: %s; the next start tries again", failure)
+        return vault
+
+    def _let_go(self) -> None:
+        """Of the store, where the start is refused."""
+        self._checkpointer.close()
+        self._reader.close()
+        self._store.close()
 
     def _new_reader(self) -> Reader:
         store = self._store
@@ -154,6 +191,7 @@ class Daemon:
             self._agents.compare()
             nursery.start_soon(self._door.run)
             nursery.start_soon(self._stay_ours)
+            nursery.start_soon(self._housekeeping.run)
             self._readiness.ready(self._options.paths)
             await self._stop.wait()
             await self._drain()
@@ -202,6 +240,7 @@ class Daemon:
                 "the drain took longer than %d s; what was not answered is unknown to its client",
                 limits.DRAIN_SECONDS_MAX,
             )
+        await self._sealer.stop()
         await trio.to_thread.run_sync(self._driver.stop)
 
     def _close(self) -> None:

@@ -17,16 +17,18 @@ import msgspec
 import trio
 
 from tallyd.admission import Speaker, admit
-from tallyd.clerk.clerk import Command, Reading
+from tallyd.clerk.clerk import Command, Errand, Reading
 from tallyd.door import Channel, Door, Exchange, Timer
 from tallyd.ledger.log import REALM_STREAM
-from tallyd.operations import diagnose, events
-from tallyd.operations.results import Served
+from tallyd.operations import artifact_bytes, diagnose, events
+from tallyd.operations.results import Later, Served
 from tallyd.readers.reads import Reader
 from tallyd.readers.waiters import Waiter, Waiters
 from tallyd.service.credentials import Credential, Credentials, shown
-from tallyd.service.driver import Driver, Pair
-from tallyd.service.handlers import READS
+from tallyd.service.driver import Driver, Pair, Replied
+from tallyd.service.handlers import FIRST_STEPS, reads
+from tallyd.service.sealing import Sealer
+from tallyd.vault import Vault
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.envelope import Request, decode_request, encode_ok, encode_problem
@@ -38,6 +40,8 @@ logger = logging.getLogger("tallyd.dispatcher")
 
 _CLERKS: Final = frozenset({Kind.WRITE, Kind.FENCED_READ})
 _LISTS: Final = (arguments.ContributionListArgs, arguments.InvocationListArgs)
+_BYTES_MAX: Final = 2
+"""Threads that wait for an artifact's files at a time."""
 _SLOW_READS_MAX: Final = 2
 """Threads that read at a time: more would only share one interpreter."""
 _IDLE_SECONDS: Final = 1.0
@@ -86,6 +90,8 @@ class Dispatcher:
         shut_down: Callable[[], None],
         credentials: Credentials,
         realm_written: Callable[[], None],
+        vault: Vault,
+        sealer: Sealer,
         batch_hold: int = 0,
     ) -> None:
         self._driver = driver
@@ -96,6 +102,9 @@ class Dispatcher:
         self._shut_down = shut_down
         self._credentials = credentials
         self._realm_written = realm_written
+        self._vault = vault
+        self._sealer = sealer
+        self._reads = reads(vault)
         self._batch_hold = batch_hold
         self._queue: deque[Pair] = deque()
         self._waiters = Waiters(reader)
@@ -104,6 +113,7 @@ class Dispatcher:
         self._kept_back: list[Callable[[], None]] = []
         self._slow: trio.Nursery | None = None
         self._slow_limit = trio.CapacityLimiter(_SLOW_READS_MAX)
+        self._bytes_limit = trio.CapacityLimiter(_BYTES_MAX)
         self._tidy_timer: Timer | None = None
         self._last_batch = 0.0
         self.stopping = False
@@ -113,6 +123,7 @@ class Dispatcher:
         self._door = door
         self._slow = nursery
         self._wake = door.waker(lambda: None)
+        self._sealer.attach(nursery, self.submit)
 
     # --- what the door asks ---------------------------------------------------------------------------------
     def parse(self, line: bytes, channel: Channel) -> Parsed:
@@ -124,7 +135,9 @@ class Dispatcher:
         except Refusal as refusal:
             return Parsed(False, False, refusal=encode_problem(refusal.problem))
         kind = request.operation.kind
-        return Parsed(kind in _CLERKS, kind is Kind.WAIT, request)
+        # What has two transactions is answered before anything behind it on its connection begins.
+        whole = kind in _CLERKS and (channel.socket, request.operation.name) not in FIRST_STEPS
+        return Parsed(whole, kind is Kind.WAIT, request)
 
     def start(self, parsed: Parsed, exchange: Exchange) -> None:
         request = parsed.request
@@ -133,7 +146,7 @@ class Dispatcher:
         elif request is None:
             assert parsed.refusal is not None
             exchange.reply(parsed.refusal)
-        elif parsed.concurrent:
+        elif request.operation.kind in _CLERKS:
             self._enqueue(request, exchange)
         else:
             self._begin(request, exchange)
@@ -202,6 +215,11 @@ class Dispatcher:
             return
         self._queue.append((Command(request, _speaker(exchange.channel)), exchange))
 
+    def submit(self, member: Command | Errand, replied: Replied) -> None:
+        """What goes on inside the daemon, also while it is stopping: a command's second transaction, errands."""
+        self._queue.append((member, replied))
+        self._wake()
+
     def collect(self) -> None:
         """The clerk has finished a batch: its answers go out, and then the waiters of what it touched are
         looked after.
@@ -209,10 +227,14 @@ class Dispatcher:
         busy = self._driver.untidy
         for done in self._driver.collect():
             touched: set[int] = set()
-            busy = busy or bool(done.exchanges)
-            for exchange, answer in zip(done.exchanges, done.answers, strict=True):
-                exchange.reply(answer.reply)
+            busy = busy or bool(done.batch)
+            for (member, replied), answer in zip(done.batch, done.answers, strict=True):
                 touched.update(answer.sources)
+                if answer.after is None:
+                    replied.reply(answer.reply)
+                else:
+                    assert isinstance(member, Command)
+                    self._sealer.take(member, answer.after, replied, answer.reply)
             if REALM_STREAM in touched:
                 self._realm_written()
             if touched:
@@ -252,10 +274,10 @@ class Dispatcher:
         self, request: Request, exchange: Exchange, recorded: frozenset[str] = frozenset()
     ) -> None:
         """One read transaction on the loop. What is sensitive is put on record first, and then read again."""
-        handler = READS[request.operation.socket, request.operation.name]
+        handler = self._reads[request.operation.socket, request.operation.name]
         speaker = _speaker(exchange.channel)
         refused: Refusal | None = None
-        served: Served | None = None
+        served: Served | Later | None = None
         try:
             served = self._reader.try_read(lambda view: handler(view, request, admit(view, request, speaker)))
         except Refusal as refusal:
@@ -272,7 +294,18 @@ class Dispatcher:
             exchange.reply(encode_problem(refused.problem))
         else:
             assert served is not None
+            self._finish(served, exchange)
+
+    def _finish(self, served: Served | Later, exchange: Exchange) -> None:
+        """Answers, or does what is left of a read on a thread, its transaction over."""
+        if isinstance(served, Served):
             exchange.reply(_served(served))
+        else:
+            assert self._slow is not None
+            self._slow.start_soon(self._finish_outside, served, exchange)
+
+    async def _finish_outside(self, later: Later, exchange: Exchange) -> None:
+        exchange.reply(await trio.to_thread.run_sync(partial(_done, later), limiter=self._bytes_limit))
 
     def _record(self, reading: Reading, exchange: Exchange, then: Callable[[], None]) -> None:
         """Has a reading made durable by the clerk, and goes on; without a record nothing is served."""
@@ -323,8 +356,9 @@ class Dispatcher:
 
     def _slow_result(self, request: Request, speaker: Speaker, reader: Reader) -> Served:
         if request.operation.name != "diagnose":
-            handler = READS[request.operation.socket, request.operation.name]
-            return reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
+            handler = self._reads[request.operation.socket, request.operation.name]
+            served = reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
+            return served if isinstance(served, Served) else served()
         admission = reader.read(lambda view: admit(view, request, speaker))
         return diagnose.diagnose(
             reader.view, request, admission, self._place, lambda piece: reader.read(lambda _: piece())
@@ -392,12 +426,26 @@ class Dispatcher:
 
     # --- the daemon itself ----------------------------------------------------------------------------------
     def _control(self, request: Request, exchange: Exchange) -> None:
+        if request.operation.name == "tallystick_artifact_put":
+            self._put(request, exchange)
+            return
         speaker = _speaker(exchange.channel)
         if self._reader.try_read(lambda view: admit(view, request, speaker)) is None:
             self._deferred.append((request, exchange))
             return
         exchange.reply(encode_ok(b'{"stopping":true}', None, None))
         self._shut_down()
+
+    def _put(self, request: Request, exchange: Exchange) -> None:
+        """A chunk of an upload: judged here, written on a thread."""
+        speaker = _speaker(exchange.channel)
+        later = self._reader.try_read(
+            lambda view: artifact_bytes.put(self._vault, view, request, admit(view, request, speaker))
+        )
+        if later is None:
+            self._deferred.append((request, exchange))
+        else:
+            self._finish(later, exchange)
 
 
 def _speaker(channel: Channel) -> Speaker:
@@ -412,6 +460,17 @@ def _served(served: Served) -> bytes:
             internal("the result does not fit a reply, which is a defect; ask for a smaller page")
         )
     return reply
+
+
+def _done(later: Later) -> bytes:
+    """On a thread: the reply of what is left of a read."""
+    try:
+        return _served(later())
+    except Refusal as refusal:
+        return encode_problem(refusal.problem)
+    except Exception:
+        logger.exception("reading or writing an artifact's file failed, which is a defect")
+        return _refused(internal("an artifact's file could not be used; the daemon's log says why"))
 
 
 def _refused(refusal: Refusal) -> bytes:

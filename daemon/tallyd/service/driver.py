@@ -18,7 +18,7 @@ from typing import Final, Protocol
 
 import apsw
 
-from tallyd.clerk.clerk import Answer, Clerk, Command, Reading, SyncFailed
+from tallyd.clerk.clerk import Answer, Clerk, Member, SyncFailed
 from tallyd.readers.gate import Gate
 from tallyd.store.refusals import ExitCode
 from tallyd.store.store import Store
@@ -35,16 +35,16 @@ class Replied(Protocol):
     def reply(self, line: bytes) -> None: ...
 
 
-Pair = tuple[Command | Reading, Replied]
+Pair = tuple[Member, Replied]
 
 
 class Done:
     """A batch and its answers, on the way back to the loop."""
 
-    __slots__ = ("answers", "exchanges")
+    __slots__ = ("answers", "batch")
 
-    def __init__(self, exchanges: list[Replied], answers: list[Answer]) -> None:
-        self.exchanges = exchanges
+    def __init__(self, batch: Sequence[Pair], answers: list[Answer]) -> None:
+        self.batch = batch
         self.answers = answers
 
 
@@ -115,7 +115,7 @@ class Driver:
     def _run(self) -> None:
         while (batch := self._queue.get()) is not _STOP:
             answers = self._answers(batch)
-            self._done.append(Done([exchange for _, exchange in batch], answers))
+            self._done.append(Done(batch, answers))
             self._wake()
             self._keep_log_short()
 

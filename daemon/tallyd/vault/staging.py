@@ -44,6 +44,10 @@ class Staging:
         """Where the bytes of an upload lie, or will."""
         return os.path.join(self._directory, upload_id)
 
+    def names(self) -> list[str]:
+        """What lies here. Raises OSError."""
+        return sorted(os.listdir(self._directory))
+
     def open(self, upload_id: str) -> tuple[int, int] | None:
         """A descriptor for reading and the file's size, or None where there is none.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,17 @@ from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
+from tallyd.operations import artifact_bytes, artifact_rows
+from tallyd.operations.artifacts import Ended
+from tallyd.operations.results import Served
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import Reader
 from tallyd.service.bootstrap import adoption, bootstrap
-from tallyd.service.handlers import FENCED_READS, READS, WRITES
+from tallyd.service.handlers import FENCED_READS, FIRST_STEPS, WRITES, reads
+from tallyd.service.sealing import settle_files
 from tallyd.store.opening import open_store
 from tallyd.store.store import Store
+from tallyd.vault import Order, Vault
 from tallystick.paths import Paths, resolve
 from tallystick.protocol.envelope import Request, decode_request, encode_ok, encode_problem
 from tallystick.protocol.problems import Refusal
@@ -88,10 +94,18 @@ class Kernel:
         self.tx = Transaction(
             store.writer, store.keys, store.identity, self.ambient, self.leases, Log(store.writer)
         )
-        self.clerk = Clerk(self.tx, self.ambient, WRITES, FENCED_READS, self._hooks)
+        self.clerk = Clerk(
+            self.tx, self.ambient, WRITES, FENCED_READS, self._hooks, first_steps=FIRST_STEPS
+        )
         self.gate = Gate()
         self.reader = Reader(
             View(store.reader(), store.keys, store.identity, self.ambient.wall_ms), self.gate
+        )
+
+        self.vault = Vault(self.paths.data_dir, store.disk)
+        self.vault.open()
+        self.swept = self.vault.sweep(
+            artifact_rows.open_uploads(self.view), artifact_rows.sealed_files(self.view)
         )
 
     @property
@@ -145,18 +159,32 @@ class Kernel:
         except Refusal as refusal:
             return encode_problem(refusal.problem)
         if request.operation.kind in (Kind.WRITE, Kind.FENCED_READ):
-            return self.clerk.run([Command(request, speaker)])[0].reply
+            return self._command(Command(request, speaker))
         return self._read(request, speaker)
+
+    def _command(self, command: Command) -> bytes:
+        """A command, with what the service does outside the clerk for one that has more to do."""
+        answer = self.clerk.run([command])[0]
+        if isinstance(answer.after, Order):
+            sealing = self.vault.seal(answer.after)
+            answer = self.clerk.run([Command(command.request, command.speaker, sealing)])[0]
+            settle_files(self.vault, self.reader, sealing)
+        elif isinstance(answer.after, Ended):
+            self.vault.staging.drop(answer.after.upload_id)
+        return answer.reply
 
     def _read(self, request: Request, speaker: Speaker) -> bytes:
         """A read, put on record first where it looks at something sensitive."""
-        handler = READS[speaker.socket, request.operation.name]
+        handler = reads(self.vault).get((speaker.socket, request.operation.name)) or partial(
+            artifact_bytes.put, self.vault
+        )
         recorded: frozenset[str] = frozenset()
         while True:
             denied = False
             try:
                 served = self.reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
-                reply = encode_ok(served.result, served.revision, None)
+                done = served if isinstance(served, Served) else served()
+                reply = encode_ok(done.result, done.revision, None)
             except Refusal as refusal:
                 reply, denied = encode_problem(refusal.problem), True
             if self.reader.noted <= recorded:
