@@ -213,5 +213,6 @@ def test_the_peer_and_the_channel_of_an_exchange() -> None:
     assert (exchange.peer, exchange.channel) == (Peer(os.getpid(), 2, 3), CHANNEL)
     exchange.adopt(msgspec.structs.replace(CHANNEL, actor="another"))
     assert exchange.channel.actor == "another"
+    assert [exchange.strike(), exchange.strike()] == [1, 2]
     with pytest.raises(AttributeError):
         exchange.unheard_of = 1  # type: ignore[attr-defined]
