@@ -32,7 +32,7 @@ CREATE TABLE grants (
     authorization_epoch INTEGER NOT NULL,
     expires_at          TEXT,                     -- as it was sent
     expires_ms          INTEGER,
-    status              TEXT    NOT NULL CHECK (status IN ('active', 'revoked', 'expired')),
+    status              TEXT    NOT NULL CHECK (status IN ('active', 'revoked')),  -- that it expired is derived
     granted_by          TEXT    NOT NULL,
     created_ms          INTEGER NOT NULL
 ) STRICT;

@@ -73,6 +73,15 @@ def contribution_in_project(view: View, admission: Admission, ref: str) -> bool:
     return admission.sees(view, space)
 
 
+def ref_at(view: View, position: int) -> str:
+    """The id of the contribution or relation made at a position. Unlike ``View.resource_at`` it is not kept
+    in memory: there are many.
+    """
+    row = view.one("SELECT resource FROM log WHERE position = ?", position)
+    assert row is not None, f"log row {position} made no object"
+    return str(row[0])
+
+
 def record(view: View, position: int) -> bytes:
     """The rendered record of the object made at a position: the payload of its event."""
     row = view.log_row(position)

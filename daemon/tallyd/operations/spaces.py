@@ -28,6 +28,7 @@ from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SPACE_COLUMNS, ProjectRow, SpaceRow, Value, View
 from tallyd.operations import objects
+from tallyd.operations.participants import OWNERS_AUTHORITY, join
 from tallyd.operations.results import Served, check_revision, given, optional, space_in
 from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
@@ -96,7 +97,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     row = _new_row(tx, args, project, admission.author, purpose)
     tx.insert("spaces", **{field: getattr(row, field) for field in row.__struct_fields__})
     tx.register(row.main_branch)
-    add_participant(tx, row.position, admission.author, "principal", "steward", "auth-local-uds")
+    join(tx, row.position, admission.author, "principal", "steward", OWNERS_AUTHORITY)
     tx.emit(
         Event(
             event_id=row.id,
@@ -135,33 +136,6 @@ def _new_row(
         policy_set_ref=given(args.policy_set_ref, project.policy_set_ref),
         created_by=author,
         created_ms=tx.now_ms,
-    )
-
-
-def add_participant(
-    tx: Transaction,
-    space: int,
-    subject: str,
-    kind: str,
-    role: str,
-    authority_source: str,
-    subject_revision: int | None = None,
-) -> None:
-    """An active participant, without an event of its own."""
-    digits = tx.new_id()
-    tx.register(digits)
-    tx.insert(
-        "participants",
-        position=tx.position,
-        id=digits,
-        space=space,
-        subject_ref=subject,
-        subject_revision=subject_revision,
-        kind=kind,
-        role=role,
-        status="active",
-        revision=1,
-        authority_source_ref=authority_source,
     )
 
 

@@ -21,7 +21,7 @@ from tallyd.ledger import attempts, ids, pages, skeleton, times
 from tallyd.ledger.attempts import ENDED_STATES, AttemptRow, InvocationRow
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Transaction
-from tallyd.operations import assemblies, frontiers, invocations, spaces
+from tallyd.operations import assemblies, frontiers, invocations, participants
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.problems import deadline_exceeded, not_found, stale_lease, unavailable
@@ -155,7 +155,7 @@ def _join_space(tx: Transaction, row: InvocationRow) -> None:
     known = tx.one("SELECT 1 FROM participants WHERE space = ? AND subject_ref = ?", row.space, row.author)
     if known is None:
         source = f"invocation:{row.invocation_id}"
-        spaces.add_participant(tx, row.space, row.author, "assistant_deployment", "contributor", source, 1)
+        participants.join(tx, row.space, row.author, "assistant_deployment", "contributor", source, 1)
 
 
 def _claim_result(tx: Transaction, row: InvocationRow, attempt: AttemptRow, items: list[bytes]) -> bytes:

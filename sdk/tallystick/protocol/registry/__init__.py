@@ -21,7 +21,7 @@ from ._context import CONTEXT
 from ._contribution import CONTRIBUTION
 from ._deployment import DEPLOYMENT
 from ._disclosure import DISCLOSURE
-from ._disposition import DISPOSITION
+from ._disposition import DISPOSITION, REDACTION
 from ._emission import EMISSION
 from ._event import EVENT
 from ._grant import GRANT
@@ -81,7 +81,11 @@ _SERVED: Final = (
     LIFECYCLE,
     POLICY,
     WIDENING,
+    PARTICIPANT,
+    GRANT,
     CONTRIBUTION,
+    DISPOSITION,
+    REACTION,
     CONTEXT,
     INVOCATION,
     ASSISTANT,
@@ -95,10 +99,7 @@ _SERVED: Final = (
     DISCLOSURE,
 )
 _PREPARED: Final = (
-    PARTICIPANT,
-    GRANT,
-    DISPOSITION,
-    REACTION,
+    REDACTION,
     LENS,
     SNAPSHOT,
 )

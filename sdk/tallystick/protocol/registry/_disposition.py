@@ -5,7 +5,25 @@ from typing import Final
 from tallystick.protocol import arguments, records
 from tallystick.protocol.problems import Kind as ProblemKind
 
-from ._model import GUARDED_WRITES, SHARED_SPACE, Kind, Mode, Operation, Placement, Socket
+from ._model import (
+    COMMAND_ROWS,
+    GUARDED_WRITES,
+    ONE_ID,
+    SHARED_SPACE,
+    Kind,
+    Mode,
+    Operation,
+    Placement,
+    RowEffect,
+    Socket,
+)
+
+_DISPOSED: Final = (
+    *COMMAND_ROWS,
+    ONE_ID,
+    RowEffect("dispositions", "insert"),
+    RowEffect("spaces", "update", columns=("revision",)),
+)
 
 DISPOSITION: Final = (
     Operation(
@@ -21,6 +39,7 @@ DISPOSITION: Final = (
         result=records.ContributionWithdrawal,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.contribution-withdrawn.v1",),
+        rows=_DISPOSED,
         summary="Say that nobody stands by a contribution any longer.",
     ),
     Operation(
@@ -36,22 +55,8 @@ DISPOSITION: Final = (
         result=records.ContributionSupersession,
         problems=(*GUARDED_WRITES, ProblemKind.CYCLE),
         events=("dev.kovee.space.contribution-superseded.v1",),
+        rows=_DISPOSED,
         summary="Put another contribution in the place of one.",
-    ),
-    Operation(
-        name="contribution_redact",
-        bundle=SHARED_SPACE,
-        surface="external_client",
-        socket=Socket.CLIENT,
-        kind=Kind.WRITE,
-        mode=Mode.STEWARD,
-        realm=Placement.REQUIRED,
-        project=Placement.REQUIRED,
-        arguments=arguments.ContributionRedactArgs,
-        result=records.ContributionRedaction,
-        problems=GUARDED_WRITES,
-        events=("dev.kovee.space.contribution-redacted.v1",),
-        summary="Erase a contribution's body.",
     ),
     Operation(
         name="relation_retract",
@@ -66,6 +71,25 @@ DISPOSITION: Final = (
         result=records.RelationDisposition,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.relation-retracted.v1",),
+        rows=_DISPOSED,
         summary="Say that a relation is no longer asserted.",
+    ),
+)
+
+REDACTION: Final = (
+    Operation(
+        name="contribution_redact",
+        bundle=SHARED_SPACE,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.WRITE,
+        mode=Mode.STEWARD,
+        realm=Placement.REQUIRED,
+        project=Placement.REQUIRED,
+        arguments=arguments.ContributionRedactArgs,
+        result=records.ContributionRedaction,
+        problems=GUARDED_WRITES,
+        events=("dev.kovee.space.contribution-redacted.v1",),
+        summary="Erase a contribution's body.",
     ),
 )

@@ -4,7 +4,19 @@ from typing import Final
 
 from tallystick.protocol import arguments, records
 
-from ._model import GUARDED_WRITES, LISTS, SHARED_SPACE, Kind, Mode, Operation, Placement, Socket
+from ._model import (
+    COMMAND_ROWS,
+    GUARDED_WRITES,
+    LISTS,
+    ONE_ID,
+    SHARED_SPACE,
+    Kind,
+    Mode,
+    Operation,
+    Placement,
+    RowEffect,
+    Socket,
+)
 
 GRANT: Final = (
     Operation(
@@ -20,6 +32,7 @@ GRANT: Final = (
         result=records.SpaceAccessGrant,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.access-grant-created.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("grants", "insert")),
         summary="Grant a subject actions in a space.",
     ),
     Operation(
@@ -35,6 +48,7 @@ GRANT: Final = (
         result=records.SpaceAccessGrant,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.access-grant-revoked.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("grants", "update", columns=("revision", "status"))),
         summary="Revoke a grant.",
     ),
     Operation(

@@ -4,7 +4,19 @@ from typing import Final
 
 from tallystick.protocol import arguments, records
 
-from ._model import GUARDED_WRITES, LISTS, SHARED_SPACE, Kind, Mode, Operation, Placement, Socket
+from ._model import (
+    COMMAND_ROWS,
+    GUARDED_WRITES,
+    LISTS,
+    ONE_ID,
+    SHARED_SPACE,
+    Kind,
+    Mode,
+    Operation,
+    Placement,
+    RowEffect,
+    Socket,
+)
 
 PARTICIPANT: Final = (
     Operation(
@@ -20,6 +32,7 @@ PARTICIPANT: Final = (
         result=records.SpaceParticipant,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.participant-added.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("participants", "insert")),
         summary="Propose a participant.",
     ),
     Operation(
@@ -35,6 +48,7 @@ PARTICIPANT: Final = (
         result=records.SpaceParticipant,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.participant-activated.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("participants", "update", columns=("revision", "status"))),
         summary="Activate a participant, exactly as proposed.",
     ),
     Operation(
@@ -50,6 +64,11 @@ PARTICIPANT: Final = (
         result=records.SpaceParticipant,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.participant-updated.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("participants", "update", columns=("revision", "role", "status")),
+        ),
         summary="Give a participant another role, or mute it, or let it speak again.",
     ),
     Operation(
@@ -65,6 +84,7 @@ PARTICIPANT: Final = (
         result=records.SpaceParticipant,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.participant-removed.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("participants", "update", columns=("revision", "status"))),
         summary="Remove a participant for good.",
     ),
     Operation(
