@@ -216,7 +216,7 @@ class Dispatcher:
         self._queue.append((Command(request, _speaker(exchange.channel)), exchange))
 
     def submit(self, member: Command | Errand, replied: Replied) -> None:
-        """What goes on inside the daemon, also while it is stopping: a command's second transaction, errands."""
+        """What goes on inside the daemon, also while it stops: a second transaction, an errand."""
         self._queue.append((member, replied))
         self._wake()
 
