@@ -33,7 +33,7 @@ def emit(tx: Transaction, request: Request, admission: Admission) -> Applied:
     assert invocation is not None
     if args.type.startswith(RESERVED):
         raise forbidden(
-            f"$.args.type: types that begin with {' or '.join(RESERVED)} are the system's; use your own domain"
+            f"$.args.type: {' and '.join(RESERVED)} begin the system's own types; use your own domain"
         )
     payload = canonical(args.payload)
     if len(payload) > limits.INLINE_PAYLOAD_BYTES_MAX:

@@ -121,7 +121,7 @@ class Daemon:
             self._status,
             self.stop,
             Credentials(options.settings.owner_credential_sha256),
-            lambda: self._agents.compare(),
+            self._realm_written,
             self._vault,
             self._sealer,
             options.batch_hold,
@@ -198,6 +198,9 @@ class Daemon:
             nursery.cancel_scope.cancel()
         self._close()
         return 0
+
+    def _realm_written(self) -> None:
+        self._agents.compare()
 
     def _reopened(self) -> None:
         self._dispatcher.reopened()

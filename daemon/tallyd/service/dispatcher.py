@@ -371,7 +371,8 @@ class Dispatcher:
             go_on()
         deferred, self._deferred = self._deferred, []
         for request, exchange in deferred:
-            self._begin(request, exchange)
+            if not exchange.abandoned:
+                self._begin(request, exchange)
         self._waiters.reopened()
 
     # --- waits ----------------------------------------------------------------------------------------------

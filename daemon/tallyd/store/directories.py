@@ -23,8 +23,8 @@ from tallyd.store.refusals import ExitCode, StartRefused
 
 
 class Place(NamedTuple):
-    """A directory, with the words for a refusal. One that is ``passable`` may be 0711: others reach through it
-    to a directory of their own, and neither list nor change it.
+    """A directory, with the words for a refusal. One that is ``passable`` may be 0711: others reach through
+    it to a directory of their own, and neither list nor change it.
     """
 
     path: str
