@@ -110,6 +110,9 @@ client lens_update                          write write_space   R R query_ast,so
 client lens_revoke                          write write_space   R R -
 client lens_read                            read  read_space    R R -
 client snapshot_read                        read  read_project  R O -
+client tallystick_artifact_begin            write upload        R O declared_raw_sha256
+client tallystick_artifact_put              control upload      R O data
+client tallystick_artifact_get              read  read_realm    R O -
 client artifact_upload_begin                write upload        R O declared_raw_sha256
 client artifact_upload_show                 read  upload        R O -
 client artifact_upload_credential           read  upload        R O -
@@ -179,6 +182,7 @@ EVENTS = {
     "lens_create": "dev.kovee.space.lens-created.v1",
     "lens_update": "dev.kovee.space.lens-updated.v1",
     "lens_revoke": "dev.kovee.space.lens-revoked.v1",
+    "tallystick_artifact_begin": "dev.kovee.artifact.upload-began.v1",
     "artifact_upload_begin": "dev.kovee.artifact.upload-began.v1",
     "artifact_upload_finalize": "dev.kovee.artifact.available.v1 dev.kovee.artifact.rejected.v1",
     "artifact_upload_abort": "dev.kovee.artifact.upload-aborted.v1",
@@ -321,8 +325,9 @@ def test_the_binding_follows_the_socket() -> None:
 
 def test_bundles_are_told_apart() -> None:
     """Clients of KCP hear of its bundles that are whole; ours are named elsewhere."""
-    assert FEATURES == ("core_v1",)
-    assert OWN_BUNDLES == ("tallystick_core_v1", "tallystick_worker_v1", "tallystick_agent_v1")
+    assert FEATURES == ("core_v1", "developer_assistant_v1")
+    own = ("core", "worker", "agent", "artifact")
+    assert tuple(f"tallystick_{name}_v1" for name in own) == OWN_BUNDLES
     assert {name for bundle in BUNDLES.values() for name in bundle.operations} == {o.name for o in OPERATIONS}
 
 

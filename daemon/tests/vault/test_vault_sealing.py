@@ -15,7 +15,7 @@ from tallyd.store.files import Disk
 from tallyd.vault import NO_BYTES, Stopped, Vault
 from tallyd.vault.stream import CHUNK_BYTES
 
-from .helpers import (
+from .vault_helpers import (
     ARTIFACT,
     MEDIA_TYPE,
     UPLOAD,

@@ -11,7 +11,7 @@ import pytest
 from tallyd.store.files import Disk
 from tallyd.vault import Hole, NotOurs, Vault
 
-from .helpers import UPLOAD, FailingDisk, NotingDisk
+from .vault_helpers import UPLOAD, FailingDisk, NotingDisk
 
 
 def bytes_of(vault: Vault) -> bytes:

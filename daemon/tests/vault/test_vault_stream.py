@@ -11,7 +11,7 @@ from tallyd.vault.sealed import name_of
 from tallyd.vault.sealing import PART
 from tallyd.vault.stream import CHUNK_BYTES, HEADER_BYTES, SEALED_CHUNK_BYTES, Stream, chunks_of, sealed_bytes
 
-from .helpers import ARTIFACT, content_of, order, read_all, staged
+from .vault_helpers import ARTIFACT, content_of, order, read_all, staged
 
 SIZES = [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES, 3 * CHUNK_BYTES + 17]
 

@@ -12,7 +12,7 @@ from tallyd.store.files import Disk
 from tallyd.store.refusals import ExitCode, StartRefused
 from tallyd.vault import Swept, Vault
 
-from .helpers import ARTIFACT, UPLOAD, files, order, staged
+from .vault_helpers import ARTIFACT, UPLOAD, files, order, staged
 
 OTHER = "upl-" + "9" * 32
 

@@ -80,8 +80,17 @@ LanguageTag = Annotated[
         ),
     ),
 ]
-ArtifactChunk = Annotated[str, Meta(max_length=4 * -(-limits.ARTIFACT_CHUNK_BYTES_MAX // 3))]
-"""Bytes in base64; that it is base64 is seen when it is decoded."""
+ArtifactChunk = Annotated[
+    str,
+    Meta(
+        max_length=4 * -(-limits.ARTIFACT_CHUNK_BYTES_MAX // 3),
+        pattern=_worded(
+            r"^[A-Za-z0-9+/]*={0,2}\Z",
+            f"base64 (RFC 4648, section 4) of at most {limits.ARTIFACT_CHUNK_BYTES_MAX} bytes, without a break",
+        ),
+    ),
+]
+"""Whether its end is whole is seen when it is decoded."""
 DigestHex = Annotated[str, Meta(pattern=_worded(r"^[0-9a-f]{64}\Z", "64 lowercase hexadecimal digits"))]
 StatusToken = Annotated[
     str,

@@ -16,8 +16,8 @@ from tallystick.protocol.registry import BY_SOCKET, Socket
 Path_: TypeAlias = tuple[str | int, ...]
 _FILE: Final = Path(__file__).resolve().parents[1] / "vectors" / "requests.json"
 _OTHERS: Final[tuple[Any, ...]] = (None, True, 7, 1.5, "text", [], {})
-_TOO_LONG: Final = "a" * 131_073
-"""Longer than the longest string of the protocol, which is a prompt."""
+_TOO_LONG: Final = "a" * 174_765
+"""Longer than the longest string of the protocol, which is a chunk of an artifact."""
 _TOO_MANY: Final = 257
 
 
