@@ -33,6 +33,7 @@ from tallyd.store.opening import open_store
 from tallyd.store.store import Store
 from tallyd.vault import Order, Vault
 from tallystick.paths import Paths, resolve
+from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import Request, decode_request, encode_ok, encode_problem
 from tallystick.protocol.problems import Refusal
 from tallystick.protocol.registry import Kind, Socket
@@ -42,6 +43,13 @@ AT_HEAD = {"dev.tallystick.append": {"at_head": True}}
 START_MS = 1_900_000_000_000
 
 Json = dict[str, Any]
+
+
+def subject_digest(participant: Json) -> str:
+    """The digest of who is proposed, as a client computes it from the record (KCP 3.4)."""
+    members = ("participant_id", "space_id", "subject_ref", "kind", "role")
+    subject = {member: participant[member] for member in members}
+    return cod("kovee-participant-subject", "schema:space-participant-v1", subject)
 
 
 class TestAmbient:
@@ -94,9 +102,7 @@ class Kernel:
         self.tx = Transaction(
             store.writer, store.keys, store.identity, self.ambient, self.leases, Log(store.writer)
         )
-        self.clerk = Clerk(
-            self.tx, self.ambient, WRITES, FENCED_READS, self._hooks, first_steps=FIRST_STEPS
-        )
+        self.clerk = Clerk(self.tx, self.ambient, WRITES, FENCED_READS, self._hooks, first_steps=FIRST_STEPS)
         self.gate = Gate()
         self.reader = Reader(
             View(store.reader(), store.keys, store.identity, self.ambient.wall_ms), self.gate
@@ -226,18 +232,35 @@ class Kernel:
         return self.ok("space_create", {"title": title, "visibility": "project"}, project=project)
 
     def agent_in(self, space: Json, name: str, role: str) -> str:
-        """An agent that takes part in a space, whatever commands would make it so."""
+        """An agent that takes part in a space."""
         hashed = hashlib.sha256(name.encode()).hexdigest()
         agent = str(self.ok("tallystick_agent_add", {"name": name, "credential_sha256": hashed})["agent_id"])
-        row = self.view.space(space["space_id"])
-        assert row is not None
-        self.store.writer.execute(
-            "INSERT INTO participants (position, id, space, subject_ref, kind, role, status, revision, "
-            "authority_source_ref) VALUES ((SELECT max(position) FROM log), randomblob(16), ?, ?, 'service', "
-            "?, 'active', 1, 'test')",
-            (row.position, agent, role),
-        )
+        self.take_part(space, agent, role)
         return agent
+
+    def take_part(
+        self,
+        space: Json,
+        subject: str,
+        role: str = "contributor",
+        status: str = "active",
+        kind: str = "service",
+    ) -> Json:
+        """A participant of that role and status: proposed, and then let in, muted or removed as it takes."""
+        named = {"space_id": space["space_id"], "subject_ref": subject, "kind": kind, "role": role}
+        made = self.ok("space_participant_add", named, project=space["project_id"])
+        if status == "proposed":
+            return made
+        which = {"participant_id": made["participant_id"]}
+        activated = {**which, "subject_digest": subject_digest(made)}
+        made = self.ok("space_participant_activate", activated, project=space["project_id"])
+        if status == "muted":
+            made = self.ok(
+                "space_participant_update", {**which, "status": "muted"}, project=space["project_id"]
+            )
+        elif status == "revoked":
+            made = self.ok("space_participant_remove", which, project=space["project_id"])
+        return made
 
     def append_request(self, space: Json, text: str, kind: str = "claim", **how: Any) -> tuple[bytes, Socket]:
         args = {

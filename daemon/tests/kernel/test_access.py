@@ -2,74 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from typing import Any
 
 import pytest
 
 from tallyd.ledger.orders import Order, Orders
 from tallystick.protocol.registry import Socket
 
-from .kernel import AT_HEAD, Json, Kernel
-
-
-class Agent:
-    """An agent, and requests that come by its sockets."""
-
-    def __init__(self, kernel: Kernel, name: str, **more: Any) -> None:
-        self.kernel = kernel
-        self.credential = f"credential of {name}"
-        hashed = hashlib.sha256(self.credential.encode()).hexdigest()
-        self.record = kernel.ok("tallystick_agent_add", {"name": name, "credential_sha256": hashed, **more})
-        self.id = str(self.record["agent_id"])
-
-    def send(self, op: str, args: Json, socket: Socket = Socket.CLIENT, **how: Any) -> Json:
-        line, _ = self.kernel.request(op, args, **how)
-        answered: Json = json.loads(self.kernel.answer(line, socket, self.id))
-        return answered
-
-    def append(self, space: Json, text: str = "said", **how: Any) -> Json:
-        args = {
-            "space_id": space["space_id"],
-            "branch_id": space["main_branch_id"],
-            "kind": "claim",
-            "body_parts": [{"media_type": "text/plain", "text": text}],
-        }
-        how.setdefault("key", f"agent-{text}")
-        return self.send("contribution_append", args, project=space["project_id"], ext=AT_HEAD, **how)
-
-    def join(self, space: Json, role: str = "contributor", status: str = "active") -> None:
-        """Written as a participation of that role and status, whatever command would make it."""
-        space_row = self.kernel.view.space(space["space_id"])
-        assert space_row is not None
-        self.kernel.store.writer.execute(
-            "INSERT OR REPLACE INTO participants (position, id, space, subject_ref, kind, role, status, "
-            "revision, "
-            "authority_source_ref) VALUES (?, ?, ?, ?, 'service', ?, ?, 1, 'test')",
-            (space_row.position, b"\1" * 16, space_row.position, self.id, role, status),
-        )
-
-    def grant(
-        self, space: Json, *actions: str, ceiling: str | None = None, expires_ms: int | None = None
-    ) -> None:
-        """Written as an active grant, whatever command would make it."""
-        space_row = self.kernel.view.space(space["space_id"])
-        assert space_row is not None
-        self.kernel.store.writer.execute(
-            "INSERT INTO grants (position, id, space, subject_ref, revision, source_ref, allowed_actions, "
-            "ceiling_ref, authorization_epoch, expires_ms, status, granted_by, created_ms) "
-            "VALUES (?, ?, ?, ?, 1, 'test', ?, ?, 1, ?, 'active', 'prin-owner', 0)",
-            (
-                space_row.position,
-                b"\2" * 16,
-                space_row.position,
-                self.id,
-                json.dumps(actions),
-                ceiling,
-                expires_ms,
-            ),
-        )
+from .agents import Agent
+from .kernel import Json, Kernel
 
 
 @pytest.fixture
@@ -154,7 +95,7 @@ def test_a_grant_allows_what_it_names(
 
 def test_an_expired_grant_allows_nothing(kernel: Kernel, space: Json, agent: Agent) -> None:
     """Expiry is enforced on the daemon's clock."""
-    agent.grant(space, "contribute", expires_ms=kernel.ambient.wall_ms() + 1000)
+    agent.grant(space, "contribute", expires_at="2030-03-17T17:46:41Z")
     assert agent.append(space, "early", key="early")["outcome"] == "ok"
     kernel.ambient.advance(2)
     assert kernel.problem(agent.append(space, "late", key="late")) == "not-found"
@@ -178,10 +119,10 @@ def test_events_of_an_unseen_space_are_gaps(kernel: Kernel, project: str, space:
     kernel.said(seen, "for all")
     read = agent.send("events_read", {"source": project, "limit": 100})["result"]["events"]
     assert {event["stream_id"] for event in read} == {project, seen["space_id"]}
-    assert [event["project_sequence"] for event in read] == [1, 3, 5]
+    assert [event["project_sequence"] for event in read] == [1, 3, 4, 5, 7]
     filtered = {"source": project, "limit": 100, "type_prefixes": ["dev.kovee.space"]}
-    assert len(agent.send("events_read", filtered)["result"]["events"]) == 2
-    event_id = kernel.read("events_read", {"source": project, "limit": 100})["result"]["events"][3][
+    assert len(agent.send("events_read", filtered)["result"]["events"]) == 4
+    event_id = kernel.read("events_read", {"source": project, "limit": 100})["result"]["events"][5][
         "event_id"
     ]
     assert kernel.problem(agent.send("event_payload", {"event_id": event_id})) == "not-found"
@@ -193,7 +134,7 @@ def test_a_ceiling_withholds_what_is_above_it(
     """Between declared names the ceiling counts; undeclared ones are readable; sensitive is above all."""
     orders = Orders(classifications=Order(("class-open", "class-internal", "class-secret")))
     kernel.view.orders = kernel.tx.orders = orders
-    agent.grant(space, "read", ceiling="class-internal")
+    agent.grant(space, "read", classification_ceiling_ref="class-internal")
     made = {
         name: kernel.said(space, name, more={"classification_ref": name})["contribution_id"]
         for name in ("class-open", "class-secret", "class-sensitive", "class-odd")
@@ -217,7 +158,7 @@ def test_a_replay_is_refused_to_who_no_longer_sees_the_space(
     agent.join(space)
     assert agent.append(space, key="k")["outcome"] == "ok"
     assert agent.append(space, key="k")["outcome"] == "ok"
-    agent.join(space, status="revoked")
+    agent.leave(space)
     assert kernel.problem(agent.append(space, key="k")) == "not-found"
 
 
