@@ -228,6 +228,13 @@ class Transaction(View):
         self._first_keys(keys)
         return number, keys
 
+    def forget(self, body: int) -> None:
+        """Destroys a body and its keys: what is left anywhere of it is noise."""
+        for table in ("bodies", "object_keys"):
+            self.db.execute(f"DELETE FROM {table} WHERE body = ?", (body,))
+            self._wrote(table, {"body": body}, {})
+        self._bodies.pop(body, None)
+
     def forget_keys(self, number: int) -> None:
         """Destroys the keys of an object that ``keep_keys`` kept; the rest is noise from then on."""
         self.db.execute("DELETE FROM object_keys WHERE body = ?", (number,))

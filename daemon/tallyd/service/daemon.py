@@ -39,6 +39,7 @@ from tallyd.service.config import Settings
 from tallyd.service.credentials import Credentials, owner_channel
 from tallyd.service.dispatcher import Dispatcher, Parsed
 from tallyd.service.driver import Driver
+from tallyd.service.erasing import Eraser
 from tallyd.service.housekeeping import Housekeeping
 from tallyd.service.ready import Readiness
 from tallyd.service.sealing import Sealer
@@ -122,12 +123,14 @@ class Daemon:
             self.stop,
             Credentials(options.settings.owner_credential_sha256),
             self._realm_written,
+            self._erased,
             self._vault,
             self._sealer,
             options.batch_hold,
         )
         self._door: Door[Parsed] = Door(self._dispatcher)
         self._housekeeping = Housekeeping(self._reader, self._dispatcher.submit, self._sealer)
+        self._eraser = Eraser(store, self._vault, self._reader, self._driver, self._dispatcher)
         self._agents = AgentSockets(self._door, self._reader, options.paths.runtime_dir)
         self._listen()
 
@@ -190,6 +193,8 @@ class Daemon:
             self._checkpointer.start(self._driver)
             self._agents.compare()
             nursery.start_soon(self._door.run)
+            nursery.start_soon(self._eraser.run)
+            self._eraser.due()
             nursery.start_soon(self._stay_ours)
             nursery.start_soon(self._housekeeping.run)
             self._readiness.ready(self._options.paths)
@@ -198,6 +203,9 @@ class Daemon:
             nursery.cancel_scope.cancel()
         self._close()
         return 0
+
+    def _erased(self) -> None:
+        self._eraser.due()
 
     def _realm_written(self) -> None:
         self._agents.compare()

@@ -20,7 +20,7 @@ from tallyd.admission import Speaker, admit
 from tallyd.clerk.clerk import Command, Errand, Reading
 from tallyd.door import Channel, Door, Exchange, Timer
 from tallyd.ledger.log import REALM_STREAM
-from tallyd.operations import artifact_bytes, diagnose, events
+from tallyd.operations import artifact_bytes, diagnose, erasure, events
 from tallyd.operations.results import Later, Served
 from tallyd.readers.reads import Reader
 from tallyd.readers.waiters import Waiter, Waiters
@@ -90,18 +90,20 @@ class Dispatcher:
         shut_down: Callable[[], None],
         credentials: Credentials,
         realm_written: Callable[[], None],
+        erased: Callable[[], None],
         vault: Vault,
         sealer: Sealer,
         batch_hold: int = 0,
     ) -> None:
         self._driver = driver
         self._reader = reader
-        self._slow_reader = slow_reader
+        self.slow_reader = slow_reader
         self._place = place
         self._status = status
         self._shut_down = shut_down
         self._credentials = credentials
         self._realm_written = realm_written
+        self._erased = erased
         self._vault = vault
         self._sealer = sealer
         self._reads = reads(vault)
@@ -230,6 +232,8 @@ class Dispatcher:
             busy = busy or bool(done.batch)
             for (member, replied), answer in zip(done.batch, done.answers, strict=True):
                 touched.update(answer.sources)
+                if isinstance(member, Command) and member.request.operation.name in erasure.OPERATIONS:
+                    self._erased()
                 if answer.after is None:
                     replied.reply(answer.reply)
                 else:
@@ -342,7 +346,7 @@ class Dispatcher:
             recorded |= noted
 
     def _on_a_thread(self, request: Request, speaker: Speaker) -> tuple[bytes, frozenset[str]]:
-        reader = self._slow_reader()
+        reader = self.slow_reader()
         try:
             return _served(self._slow_result(request, speaker, reader)), reader.noted
         except Refusal as refusal:
@@ -479,7 +483,10 @@ def _refused(refusal: Refusal) -> bytes:
 
 
 def _is_filtered_list(request: Request) -> bool:
+    """Whether a list may look at more than it shows: what a lens leaves out is not known before it is read."""
     args = request.args
+    if isinstance(args, arguments.LensReadArgs):
+        return True
     if not isinstance(args, _LISTS):
         return False
     names = (

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Final, Protocol
 
 import apsw
+import trio
 
 from tallyd.clerk.clerk import Answer, Clerk, Member, SyncFailed
 from tallyd.readers.gate import Gate
@@ -52,6 +53,19 @@ _STOP: Final = None
 _TIDY: Final[list[Pair]] = []
 
 
+class _Cut:
+    """Somebody waits for the write-ahead log to be cut."""
+
+    __slots__ = ("cut", "done")
+
+    def __init__(self) -> None:
+        self.cut = False
+        self.done = trio.Event()
+
+    def take(self, cut: bool) -> None:
+        self.cut = cut
+
+
 class Driver:
     """Owns the clerk's thread. ``submit`` and ``collect`` are the loop's."""
 
@@ -65,6 +79,8 @@ class Driver:
         self._wake: Callable[[], None] = lambda: None
         self._idle = True
         self._checkpoint_lock = threading.Lock()
+        self._cut: _Cut | None = None
+        self._cuts: deque[_Cut] = deque()
         self.durable = clerk.durable
         self.largest_batch = 0
         self.untidy = False
@@ -104,7 +120,19 @@ class Driver:
         while self._done:
             done.append(self._done.popleft())
             self._idle = True
+        while self._cuts:
+            self._cuts.popleft().done.set()
+        if self._idle and self._cut is not None:
+            self.tidy()
         return done
+
+    async def cut_log(self) -> bool:
+        """Cuts the write-ahead log to nothing, between two batches; whether it was. On the loop."""
+        wanted = self._cut = _Cut()
+        if self._idle:
+            self.tidy()
+        await wanted.done.wait()
+        return wanted.cut
 
     def stop(self) -> None:
         """Ends the thread after what it was given. Blocks for it: not on the loop."""
@@ -118,6 +146,8 @@ class Driver:
             self._done.append(Done(batch, answers))
             self._wake()
             self._keep_log_short()
+            if self._cut is not None:
+                self._cut_now(self._cut)
 
     def _answers(self, batch: Sequence[Pair]) -> list[Answer]:
         try:
@@ -140,6 +170,18 @@ class Driver:
         self.durable = self._clerk.durable
         self._committed()
         return answers
+
+    def _cut_now(self, wanted: _Cut) -> None:
+        self._cut = None
+        with self._checkpoint_lock:
+            try:
+                quiet = self._gate.shut(lambda: wanted.take(self._store.truncate(self._store.writer)))
+            except apsw.Error as failure:
+                logger.error("the write-ahead log could not be cut: %s (%s)", type(failure).__name__, failure)
+                quiet = False
+        wanted.cut = wanted.cut and quiet
+        self._cuts.append(wanted)
+        self._wake()
 
     def _keep_log_short(self) -> None:
         """Above its gate size the write-ahead log is reset here, between two batches, while no reader

@@ -24,7 +24,7 @@ LOOK_SECONDS: Final = 60.0
 _EXPIRY: Final = Errand(artifacts.EXPIRE, artifacts.expire)
 
 
-class _Told:
+class Told:
     """Waits for an errand's answer."""
 
     __slots__ = ("done", "failed")
@@ -58,7 +58,7 @@ class Housekeeping:
     async def look(self) -> None:
         """One look: everything that is due is done when it returns."""
         while self._due():
-            told = _Told()
+            told = Told()
             self._submit(_EXPIRY, told)
             await told.done.wait()
             if told.failed:

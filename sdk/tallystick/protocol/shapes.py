@@ -183,6 +183,7 @@ PositiveInt = Annotated[int, Meta(ge=1, le=limits.SAFE_INTEGER_MAX)]
 PageLimit = Annotated[int, Meta(ge=1, le=limits.PAGE_ITEMS_MAX)]
 ArtifactReadBytes = Annotated[int, Meta(ge=1, le=limits.ARTIFACT_READ_BYTES_MAX)]
 LeaseTermSeconds = Annotated[int, Meta(ge=limits.LEASE_TERM_SECONDS_MIN, le=limits.LEASE_TERM_SECONDS_MAX)]
+WaitMs = Annotated[int, Meta(ge=0, le=limits.WAIT_MS_MAX)]
 
 # --- closed sets ------------------------------------------------------------------------------------------
 ContributionKind = Literal[

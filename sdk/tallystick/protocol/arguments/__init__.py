@@ -65,6 +65,7 @@ from .disposition import (
     RelationRetractArgs,
 )
 from .emission import ApplicationEventEmitArgs
+from .erasure import TallystickEraseArgs
 from .event import EventPayloadArgs, EventsReadArgs, EventsWaitArgs, EventsWaitFilters
 from .grant import SpaceAccessGrantCreateArgs, SpaceAccessGrantListArgs, SpaceAccessGrantRevokeArgs
 from .invocation import (
@@ -90,6 +91,7 @@ from .lifecycle import (
     SpaceRestrictArgs,
     SpaceUpdateMetadataArgs,
 )
+from .next import TallystickInvocationNextArgs
 from .participant import (
     SpaceParticipantActivateArgs,
     SpaceParticipantAddArgs,
@@ -233,7 +235,9 @@ __all__ = [
     "TallystickArtifactBeginArgs",
     "TallystickArtifactGetArgs",
     "TallystickArtifactPutArgs",
+    "TallystickEraseArgs",
     "TallystickInvocationFailArgs",
+    "TallystickInvocationNextArgs",
     "TallystickInvocationProgressArgs",
     "TallystickInvocationRenewArgs",
     "TallystickLimitsArgs",

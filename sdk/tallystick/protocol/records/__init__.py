@@ -1,8 +1,9 @@
 """The records of the wire: what results and event payloads hold, by KCP's names (KCP appendix A, section 6).
 
 A module a family. Each struct is closed, frozen and checked on decoding; an optional member is `UNSET` where
-it is left out, and null is taken for none of them. `InvocationClaim` alone has members that are null on the
-wire, as KCP has it. Constructing one in Python checks nothing: msgspec checks what it decodes.
+it is left out, and null is taken for none of them. `InvocationClaim` has members that are null on the
+wire, as KCP has it, and so has `InvocationNext`, which is a claim or none. Constructing one in Python checks
+nothing: msgspec checks what it decodes.
 """
 
 from ._base import First, Page, Record
@@ -57,6 +58,7 @@ from .contribution import (
     RelationDisposition,
 )
 from .disclosure import DisclosureItem, DisclosureManifest, DisclosureTransformation, ProviderClaims
+from .erasure import Erasure
 from .event import (
     EmittedEvent,
     Event,
@@ -78,6 +80,7 @@ from .invocation import (
 )
 from .lens import Lens, LensCard, LensContribution, LensPage, LensView
 from .model import DigestRef, KeyedDigestRef, ModelCall, ModelUsage, UnkeyedDigestRef
+from .next import InvocationNext
 from .part import ContributionPart, PartShape
 from .realm import Project, ProjectAccessPolicyChange, ProjectAccessPolicyChangePage, ProjectPage, Realm
 from .service import (
@@ -133,6 +136,7 @@ __all__ = [
     "DisclosureTransformation",
     "EmittedEvent",
     "EpochStatus",
+    "Erasure",
     "Event",
     "EventBatch",
     "EventPage",
@@ -145,6 +149,7 @@ __all__ = [
     "HelloResult",
     "Invocation",
     "InvocationClaim",
+    "InvocationNext",
     "InvocationPage",
     "InvocationProgress",
     "KeyedDigestRef",

@@ -23,6 +23,7 @@ from ._deployment import DEPLOYMENT
 from ._disclosure import DISCLOSURE
 from ._disposition import DISPOSITION, REDACTION
 from ._emission import EMISSION
+from ._erasure import ERASURE
 from ._event import EVENT
 from ._grant import GRANT
 from ._invocation import INVOCATION
@@ -35,6 +36,7 @@ from ._model import (
     TALLYSTICK_AGENT,
     TALLYSTICK_ARTIFACT,
     TALLYSTICK_CORE,
+    TALLYSTICK_ERASURE,
     TALLYSTICK_WORKER,
     Emission,
     Kind,
@@ -86,6 +88,8 @@ _SERVED: Final = (
     CONTRIBUTION,
     DISPOSITION,
     REACTION,
+    LENS,
+    SNAPSHOT,
     CONTEXT,
     INVOCATION,
     ASSISTANT,
@@ -94,15 +98,13 @@ _SERVED: Final = (
     EMISSION,
     COMPLETION,
     EVENT,
+    REDACTION,
+    ERASURE,
     ARTIFACT,
     ARTIFACT_BYTES,
     DISCLOSURE,
 )
-_PREPARED: Final = (
-    REDACTION,
-    LENS,
-    SNAPSHOT,
-)
+_PREPARED: Final[tuple[tuple[Operation, ...], ...]] = ()
 
 OPERATIONS: Final[tuple[Operation, ...]] = tuple(row for family in _SERVED for row in family)
 """What can be called."""
@@ -148,6 +150,7 @@ BUNDLES: Final[dict[str, Bundle]] = {
         _bundle(TALLYSTICK_CORE, own=True),
         _bundle(TALLYSTICK_WORKER, own=True),
         _bundle(TALLYSTICK_AGENT, own=True),
+        _bundle(TALLYSTICK_ERASURE, own=True),
         _bundle(TALLYSTICK_ARTIFACT, own=True),
     )
 }

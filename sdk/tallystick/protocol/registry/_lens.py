@@ -5,15 +5,18 @@ from typing import Final
 from tallystick.protocol import arguments, records
 
 from ._model import (
+    COMMAND_ROWS,
     GUARDED_LISTS,
     GUARDED_WRITES,
     LISTS,
+    ONE_ID,
     READS,
     SHARED_SPACE,
     Kind,
     Mode,
     Operation,
     Placement,
+    RowEffect,
     Socket,
 )
 
@@ -36,6 +39,13 @@ LENS: Final = (
         ),
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.lens-created.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("bodies", "insert", 3),
+            RowEffect("object_keys", "insert", 3),
+            RowEffect("lenses", "insert"),
+        ),
         summary="Make a lens.",
     ),
     Operation(
@@ -84,6 +94,16 @@ LENS: Final = (
         ),
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.lens-updated.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("bodies", "insert", None),  # of what is new
+            RowEffect("object_keys", "insert", None),
+            RowEffect("lenses", "insert", None),  # with a built-in lens's first change
+            RowEffect(
+                "lenses", "update", None, ("revision", "query", "sort", "presentation", "visibility")
+            ),
+        ),
         summary="Change what a lens selects, or how it shows that.",
     ),
     Operation(
@@ -99,6 +119,12 @@ LENS: Final = (
         result=records.Lens,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.lens-revoked.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("lenses", "insert", None),
+            RowEffect("lenses", "update", None, ("revision", "status")),
+        ),
         summary="Take a lens away.",
     ),
     Operation(

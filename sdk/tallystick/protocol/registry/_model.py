@@ -57,6 +57,7 @@ class Mode(StrEnum):
     INVOKE = "invoke"
     OPERATOR = "operator"
     WORKER_CLAIM = "worker_claim"
+    WORKER_NEXT = "worker_next"
     WORKER_FENCED = "worker_fenced"
     OWNER = "owner"
 
@@ -98,7 +99,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     that it can be answered with, `events` the types that it writes, and `emission` which of them one
     execution does. `refusal_rows` are the rows of a refusal that itself changes the state: with none, a
     refusal leaves the log's row that says so, and nothing else. `extensions` are the ``dev.tallystick.``
-    members of ext that it knows, with their shapes.
+    members of ext that it knows, with their shapes. `waits` says of a write that it may sleep until there is
+    something for it to do; a read that does is of the kind `wait`.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     surface: Surface
     socket: Socket
     kind: Kind
+    waits: bool = False
     mode: Mode
     realm: Placement
     project: Placement
@@ -186,4 +189,5 @@ DEVELOPER_ASSISTANT: Final = "developer_assistant_v1"
 TALLYSTICK_CORE: Final = "tallystick_core_v1"
 TALLYSTICK_WORKER: Final = "tallystick_worker_v1"
 TALLYSTICK_AGENT: Final = "tallystick_agent_v1"
+TALLYSTICK_ERASURE: Final = "tallystick_erasure_v1"
 TALLYSTICK_ARTIFACT: Final = "tallystick_artifact_v1"

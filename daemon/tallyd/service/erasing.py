@@ -1,0 +1,125 @@
+"""Cleaning up behind erasures: on the loop, the clerk's thread and a thread for files, in this order.
+
+1. The write-ahead log is cut to nothing, on the clerk's thread, while no read transaction runs: its old
+frames hold what the
+   rows were.
+2. Sealed files of erased artifacts are unlinked, and copies made before migrations are cleaned of the same
+rows. 3. An errand of the clerk's writes down that nothing is left.
+
+Each step may be done again. What a crash or a full disk interrupts is still ``erasing``, and is taken up
+again: at the next start, or a little later.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+import apsw
+import trio
+
+from tallyd.clerk.clerk import Errand
+from tallyd.ledger.view import View
+from tallyd.operations import artifact_rows, erasure
+from tallyd.readers.reads import Reader
+from tallyd.service.dispatcher import Dispatcher
+from tallyd.service.driver import Driver
+from tallyd.service.housekeeping import Told
+from tallyd.store.bodies import BODIES_PER_COMMAND_MAX
+from tallyd.store.store import Store
+from tallyd.vault import Vault
+
+logger = logging.getLogger("tallyd.erasing")
+
+_AGAIN_SECONDS: Final = 1.0
+_FINISH: Final = Errand(erasure.FINISH, erasure.finish)
+
+
+class Eraser:
+    """``due`` says that a command erased something; ``run`` does the rest."""
+
+    def __init__(
+        self, store: Store, vault: Vault, reader: Reader, driver: Driver, dispatcher: Dispatcher
+    ) -> None:
+        self._store = store
+        self._vault = vault
+        self._reader = reader
+        self._driver = driver
+        self._dispatcher = dispatcher
+        self._due = trio.Event()
+
+    def due(self) -> None:
+        """On the loop."""
+        self._due.set()
+
+    async def run(self) -> None:
+        """Until canceled."""
+        while True:
+            await self._due.wait()
+            self._due = trio.Event()
+            if not await self._clean():
+                await trio.sleep(_AGAIN_SECONDS)
+                self._due.set()
+
+    async def _clean(self) -> bool:
+        """Whether everything that was to be done is done."""
+        found = self._reader.try_read(lambda view: (_left(view),))
+        if found is None:
+            return False
+        if not found[0]:
+            return True
+        if not await self._driver.cut_log():
+            return False
+        try:
+            await trio.to_thread.run_sync(self._clean_files)
+        except (OSError, apsw.Error) as failure:
+            logger.error("erasing goes on later: %s (%s)", type(failure).__name__, failure)
+            return False
+        told = Told()
+        self._dispatcher.submit(_FINISH, told)
+        await told.done.wait()
+        return not told.failed
+
+    def _clean_files(self) -> None:
+        """On a thread, with connections of its own."""
+        reader = self._dispatcher.slow_reader()
+        try:
+            files = reader.read(lambda view: artifact_rows.with_files(view, erasing=True))
+            dead = reader.read(_dead_commands)
+        finally:
+            reader.close()
+        for artifact in files:
+            assert artifact.sealed_storage_version is not None
+            self._vault.erase(artifact.artifact_id, artifact.sealed_storage_version)
+        for path in self._store.migration_copies():
+            self._clean_copy(path, dead)
+
+    def _clean_copy(self, path: str, commands: frozenset[int]) -> None:
+        """Deletes from a copy the bodies and keys that the store itself does not have any more."""
+        copy = apsw.Connection(path)
+        try:
+            copy.execute("PRAGMA secure_delete = ON").fetchall()
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+            copy.execute("BEGIN IMMEDIATE")
+            for table in ("bodies", "object_keys"):
+                if copy.table_exists("main", table):
+                    for (body,) in copy.execute(f"SELECT body FROM {table}").fetchall():
+                        if body in commands:
+                            copy.execute(f"DELETE FROM {table} WHERE body = ?", (body,))
+            copy.execute("COMMIT")
+        finally:
+            copy.close()
+
+
+def _left(view: View) -> bool:
+    return bool(erasure.in_progress(view))
+
+
+def _dead_commands(view: View) -> frozenset[int]:
+    """Numbers of bodies that commands brought and that are there no more."""
+    alive = {int(str(row[0])) for row in view.all("SELECT body FROM object_keys")}
+    last = view.number("SELECT max(position) FROM log")
+    return frozenset(range((last + 1) * BODIES_PER_COMMAND_MAX)) - alive
+
+
+__all__ = ["Eraser"]
