@@ -12,6 +12,7 @@ from tallyd.admission.access import EVERYTHING, Rights
 from tallyd.ledger import attempts, events, ids, log, skeleton
 from tallyd.ledger.cursors import Expired, filter_digest
 from tallyd.ledger.view import ProjectRow, View
+from tallyd.operations import lenses
 from tallyd.operations.results import Served, optional
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.envelope import Request
@@ -31,7 +32,7 @@ class Follow(msgspec.Struct, frozen=True):
         return filter_digest(self.prefixes)
 
 
-def _source(view: View, admission: Admission, source: str, narrowed: str | None) -> ProjectRow:
+def source_of(view: View, admission: Admission, source: str, narrowed: str | None) -> ProjectRow:
     """The project that is the source. Narrowing to another project finds nothing there: ``not-found``."""
     project = view.project(source)
     if project is None or not admission.member(view, project.position):
@@ -74,8 +75,8 @@ def expired(view: View, source: str, head: int) -> Exception:
 
 
 class Shown:
-    """Which events an actor is shown: those of streams that it sees, up to its ceiling. One look, one of
-    these.
+    """Which events an actor is shown: those of streams that it sees, up to its ceiling, and of lenses that
+    are there for it. One look, one of these.
     """
 
     def __init__(self, view: View, admission: Admission) -> None:
@@ -88,7 +89,9 @@ class Shown:
         if row.stream not in self._streams:
             self._streams[row.stream] = self._rights(row.stream)
         held = self._streams[row.stream]
-        return held is not None and (held is EVERYTHING or held.reaches(self._view, str(row.classification)))
+        if held is None or not (held is EVERYTHING or held.reaches(self._view, str(row.classification))):
+            return False
+        return lenses.event_shown(self._view, self._admission, row)
 
     def _rights(self, stream: int) -> Rights | None:
         """None where the stream's space is not seen; a stream of no space goes with its project."""
@@ -119,7 +122,7 @@ def read(view: View, request: Request, admission: Admission) -> Served:
     """``events_read``."""
     args = request.args
     assert isinstance(args, arguments.EventsReadArgs)
-    project = _source(view, admission, args.source, optional(args.project_id))
+    project = source_of(view, admission, args.source, optional(args.project_id))
     follow = _follow(view, project, optional(args.after_cursor), optional(args.type_prefixes) or ())
     found, cursor = look(view, admission, follow, args.limit)
     said = {
@@ -141,7 +144,7 @@ class Following:
         """Raises Refusal as ``events_read`` does."""
         args = request.args
         assert isinstance(args, arguments.EventsWaitArgs)
-        project = _source(view, admission, args.source, None)
+        project = source_of(view, admission, args.source, None)
         filters = optional(args.filters)
         prefixes = None if filters is None else optional(filters.type_prefixes)
         self._follow = _follow(view, project, args.after_cursor, prefixes or ())

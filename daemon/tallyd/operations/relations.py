@@ -28,17 +28,20 @@ def assert_(tx: Transaction, request: Request, admission: Admission) -> Applied:
     assert isinstance(args, arguments.RelationAssertArgs)
     space = writable_space(tx, request, admission, args.space_id, args.branch_id)
     compare_head(space, args.expected_head_digest)
-    _check_endpoint(tx, space, args.from_ref, "$.args.from_ref")
-    _check_endpoint(tx, space, args.to_ref, "$.args.to_ref")
+    ends = (
+        _check_endpoint(tx, space, args.from_ref, "$.args.from_ref"),
+        _check_endpoint(tx, space, args.to_ref, "$.args.to_ref"),
+    )
     if args.from_ref.object_ref == args.to_ref.object_ref:
         raise cycle(f"$.args.to_ref is {args.to_ref.object_ref} itself; a relation is between two objects")
     rationale = optional(args.rationale_ref)
     if rationale is not None and objects.in_space(tx, space, rationale) is None:
         raise not_found("object in this space", rationale)
-    return _write(tx, admission, args, space, rationale)
+    return _write(tx, admission, args, space, ends, rationale)
 
 
-def _check_endpoint(tx: Transaction, space: SpaceRow, ref: ObjectRef, at: str) -> None:
+def _check_endpoint(tx: Transaction, space: SpaceRow, ref: ObjectRef, at: str) -> int:
+    """The position of the object that is meant."""
     found = objects.in_space(tx, space, ref.object_ref)
     if found is None:
         raise not_found("object in this space", ref.object_ref)
@@ -47,6 +50,7 @@ def _check_endpoint(tx: Transaction, space: SpaceRow, ref: ObjectRef, at: str) -
             objects.REVISION,
             f"{at} names a revision or digest that {ref.object_ref} does not have; read it again",
         )
+    return found.position
 
 
 def _write(
@@ -54,6 +58,7 @@ def _write(
     admission: Admission,
     args: arguments.RelationAssertArgs,
     space: SpaceRow,
+    ends: tuple[int, int],
     rationale: str | None,
 ) -> Applied:
     digits, position = tx.new_id(), tx.position
@@ -87,6 +92,8 @@ def _write(
         kind=args.kind,
         classification=classification,
         digest=digest,
+        from_object=ends[0],
+        to_object=ends[1],
     )
     space = advance(tx, space, digest, contributions=0)
     tx.emit(

@@ -281,11 +281,15 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     """``space_list``: a project's spaces, in the order in which they were made."""
     project = admission.project
     assert project is not None
-    asked = pages.ask(f"list:spaces:{project.project_id}", request.args)
+    return Served(page(view, admission, project, f"list:spaces:{project.project_id}", request.args))
+
+
+def page(view: View, admission: Admission, project: ProjectRow, source: str, args: object) -> bytes:
+    """A page of a project's spaces that are seen, as the list that ``source`` names."""
+    asked = pages.ask(source, args)
     snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
-    return Served(
-        pages.page(view, asked, snapshot, project.project_id, _rows(view, admission, project, snapshot))
-    )
+    rows = _rows(view, admission, project, snapshot)
+    return pages.page(view, asked, snapshot, project.project_id, rows)
 
 
 def _rows(
