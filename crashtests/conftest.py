@@ -1,4 +1,4 @@
-"""Homes that are cleaned up, and the prepared store that the cells copy."""
+"""Homes that are cleaned up, the prepared store that the cells copy, and figures at the end of a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,20 @@ from collections.abc import Iterator
 import pytest
 from harness.home import Home, NewHome
 from world import Prepared, prepare
+
+FIGURE = "figure"
+"""The property under which a test records a line to be printed, passed or not."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The figures that tests recorded, whichever worker ran them."""
+    for group in terminalreporter.stats.values():
+        for report in group:
+            if isinstance(report, pytest.TestReport) and report.when == "call":
+                for name, line in report.user_properties:
+                    if name == FIGURE:
+                        terminalreporter.write_line(str(line))
 
 
 @pytest.fixture

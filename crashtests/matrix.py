@@ -32,13 +32,13 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
         workers = os.environ.get("PYTEST_WORKERS", "auto")
-        command = [sys.executable, "-m", "pytest", str(HERE), "-n", workers, f"--junitxml={report}", "-q"]
+        suite = [str(path) for path in sorted(HERE.glob("test_*.py"))]
+        command = [sys.executable, "-m", "pytest", *suite, "-n", workers, f"--junitxml={report}"]
         code = subprocess.run([*command, *arguments], check=False, cwd=HERE.parent).returncode
         if not report.exists():
             return code or 1
         cases = list(read(report))
     print_matrix(cases)
-    print_notes(cases)
     failed = print_mutants(cases)
     print_counts(cases)
     return code or int(failed)
@@ -80,13 +80,6 @@ def print_matrix(cases: Sequence[Case]) -> None:
     outcomes = [outcome for row in (*rows.values(), steps) for outcome in row.values()]
     failed = len(outcomes) - outcomes.count(PASSED)
     print(f"\n{len(outcomes)} cells, {failed or 'none'} failed")
-
-
-def print_notes(cases: Sequence[Case]) -> None:
-    """Figures that tests recorded."""
-    for case in cases:
-        for note in case.properties.get("figure", []):
-            print(note)
 
 
 def print_mutants(cases: Sequence[Case]) -> bool:
