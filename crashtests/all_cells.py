@@ -6,10 +6,11 @@ from typing import Final
 
 from cells import Cell, Refusal
 from kernel_cells import KERNEL_CELLS, KERNEL_REFUSALS
+from lens_cells import LENS_CELLS, LENS_REFUSALS
 from steward_cells import STEWARD_CELLS, STEWARD_REFUSALS
 
-CELLS: Final[tuple[Cell, ...]] = (*KERNEL_CELLS, *STEWARD_CELLS)
-REFUSALS: Final[tuple[Refusal, ...]] = (*KERNEL_REFUSALS, *STEWARD_REFUSALS)
+CELLS: Final[tuple[Cell, ...]] = (*KERNEL_CELLS, *STEWARD_CELLS, *LENS_CELLS)
+REFUSALS: Final[tuple[Refusal, ...]] = (*KERNEL_REFUSALS, *STEWARD_REFUSALS, *LENS_REFUSALS)
 
 
 def find_cell(name: str) -> Cell:

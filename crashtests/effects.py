@@ -44,8 +44,10 @@ _COMMAND: Final = _command()
 _CONTENT: Final = (_insert("bodies"), _insert("object_keys"))
 _APPENDED: Final = _update("spaces", "revision", "next_space_sequence", "branch_sequence", "branch_head")
 _RELATED: Final = _update("spaces", "revision", "branch_sequence", "branch_head")
+_DISPOSED: Final = (_insert("dispositions"), _update("spaces", "revision"))
 _STEP: Final = _insert("invocation_steps")
 _POLICY: Final = ("policy_set_ref", "default_classification_ref")
+_THREE_CONTENTS: Final = (_insert("bodies", 3), _insert("object_keys", 3))
 _CONFIRMED: Final = _update("prepared_changes", "state", "revision", "decision_receipt_ref", "terminal_ms")
 _ENDED: Final = _update("attempts", "state", "ending")
 
@@ -165,6 +167,38 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
     Place("project_access_policy_change_cancel", CLIENT): {
         "": (*_COMMAND, _update("prepared_changes", "state", "revision", "terminal_ms")),
     },
+    Place("space_participant_add", CLIENT): {
+        "": (*_COMMAND, _insert("participants")),
+    },
+    Place("space_participant_activate", CLIENT): {
+        "": (*_COMMAND, _update("participants", "revision", "status")),
+    },
+    Place("space_participant_update", CLIENT): {
+        "": (*_COMMAND, _update("participants", "revision", "role", "status")),
+    },
+    Place("space_participant_remove", CLIENT): {
+        "": (*_COMMAND, _update("participants", "revision", "status")),
+    },
+    Place("space_access_grant_create", CLIENT): {
+        "": (*_COMMAND, _insert("grants")),
+    },
+    Place("space_access_grant_revoke", CLIENT): {
+        "": (*_COMMAND, _update("grants", "revision", "status")),
+    },
+    Place("contribution_withdraw", CLIENT): {
+        "": (*_COMMAND, *_DISPOSED),
+    },
+    Place("contribution_supersede", CLIENT): {
+        "": (*_COMMAND, *_DISPOSED),
+    },
+    Place("relation_retract", CLIENT): {
+        "": (*_COMMAND, *_DISPOSED),
+    },
+    Place("reaction_set", CLIENT): {
+        "new": (*_COMMAND, _insert("reactions")),
+        "taken back": (*_COMMAND, _update("reactions", "state", "revision", "updated_ms")),
+        "as it is": (_insert("log"), _insert("idempotency")),  # tells nobody
+    },
     Place("space_access_widen_prepare", CLIENT): {
         "": (*_COMMAND, _insert("prepared_changes")),
     },
@@ -173,6 +207,22 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
     },
     Place("space_access_widen_cancel", CLIENT): {
         "": (*_COMMAND, _update("prepared_changes", "state", "revision", "terminal_ms")),
+    },
+    Place("lens_create", CLIENT): {
+        "": (*_COMMAND, *_THREE_CONTENTS, _insert("lenses")),
+    },
+    Place("lens_update", CLIENT): {
+        "all of it": (
+            *_COMMAND,
+            *_THREE_CONTENTS,
+            _update("lenses", "revision", "query", "sort", "presentation", "visibility"),
+        ),
+        # its row is made when it is first changed
+        "a built-in one": (*_COMMAND, *_CONTENT, _insert("lenses")),
+    },
+    Place("lens_revoke", CLIENT): {
+        "a made one": (*_COMMAND, _update("lenses", "revision", "status")),
+        "a built-in one": (*_COMMAND, _insert("lenses")),
     },
 }
 """By operation and situation. A worker's cancel is refused in every situation there is: it has no cell in

@@ -12,6 +12,7 @@ from harness.dumps import Dump, dump_copy
 from harness.home import Home
 from harness.wire import Request, Wire, request
 
+from tallystick.protocol.digests import cod
 from tallystick.protocol.registry import Socket
 
 CLIENT: Final = Socket.CLIENT
@@ -26,6 +27,7 @@ POLICY_PROPOSED: Final = {
     "proposed_policy_set_ref": "policy-proposed",
     "proposed_default_classification_ref": "class-proposed",
 }
+LENS_CONTENT: Final = ("query_ast", "sort_spec", "presentation_options")
 WIDER: Final = {"proposed_visibility": "project", **POLICY_PROPOSED}
 
 JsonObject = dict[str, Any]
@@ -243,7 +245,7 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
             attempts[name] = attempt_of(claimed)
     failed = fail("w-failed", attempts["claim failed"], retryable=True)
     assert worker.ask(failed).result["state"] == "queued"
-    others = {"project": project, **_for_stewards(client, project)}
+    others = {"project": project, **_for_stewards(client, project, space.space_id)}
     return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts, others)
 
 
@@ -259,7 +261,7 @@ OF_A_SPACE: Final = (
 """Operations that change a space, and have one of their own to do it to."""
 
 
-def _for_stewards(client: Wire, project: str) -> dict[str, str]:
+def _for_stewards(client: Wire, project: str, space_id: str) -> dict[str, str]:
     """Agents, spaces and prepared changes for the cells of stewards."""
 
     def done(operation: str, args: JsonObject, where: str | None = project) -> JsonObject:
@@ -279,7 +281,73 @@ def _for_stewards(client: Wire, project: str) -> dict[str, str]:
         found[name] = done("space_access_widen_prepare", {"space_id": space.space_id, **WIDER})["widening_id"]
         if name == "widening that has moved":
             assert client.ask(append(project, space, "w-moves", "It moves.")).ok
+    lens = {
+        "space_id": space_id,
+        "kind": "custom",
+        "visibility": "private",
+        **dict.fromkeys(LENS_CONTENT, {}),
+    }
+    found["lens to change"] = done("lens_create", lens)["lens_id"]
     found["governed"] = governed = done("project_create", {"name": "governed"}, None)["project_id"]
     for name in ("change to confirm", "change to cancel"):
         found[name] = done("project_access_policy_change_prepare", POLICY_PROPOSED, governed)["change_id"]
     return found
+
+
+def _for_access(client: Wire, project: str) -> dict[str, str]:
+    """Participants and grants, each for the cell of the operation that it is named by."""
+    space = make_space(client, project, "access")
+
+    def done(operation: str, args: JsonObject) -> JsonObject:
+        key = f"w-{operation}-{len(found)}"
+        return client.ask(request(CLIENT, operation, args, project=project, key=key)).result
+
+    found: dict[str, str] = {"access": space.space_id}
+    for name in ("activate", "update", "remove"):
+        args = {**GUEST, "space_id": space.space_id, "subject_ref": f"prin-{name}"}
+        added = done("space_participant_add", args)
+        found[f"space_participant_{name}"] = added["participant_id"]
+        found[f"{name} digest"] = participant_digest(added)
+    for name in ("update", "remove"):
+        named = {"participant_id": found[f"space_participant_{name}"]}
+        done("space_participant_activate", {**named, "subject_digest": found[f"{name} digest"]})
+    granted = done("space_access_grant_create", {"space_id": space.space_id, **GRANTED})
+    found["space_access_grant_revoke"] = granted["space_access_id"]
+    return found
+
+
+GUEST: Final = {"kind": "principal", "role": "observer"}
+GRANTED: Final = {"subject_ref": "prin-granted", "allowed_actions": ["read"]}
+
+
+def participant_digest(record: JsonObject) -> str:
+    """What the activation of a participant has to name (KCP 3.4)."""
+    members = ("participant_id", "space_id", "subject_ref", "kind", "role")
+    subject = {member: record[member] for member in members}
+    return cod("kovee-participant-subject", "schema:space-participant-v1", subject)
+
+
+def _for_speakers(
+    client: Wire, project: str, space: Space, question: JsonObject, evidence: JsonObject
+) -> dict[str, str]:
+    """A relation to be retracted, and a reaction that is there."""
+    args = {**space.args, "kind": "supports", "from_ref": reference(evidence), "to_ref": reference(question)}
+    related = request(CLIENT, "relation_assert", args, project=project, key="w-related", ext=AT_HEAD)
+    relation = client.ask(related).result["relation_id"]
+    assert client.ask(react(project, space, "w-react", evidence, "present")).ok
+    return {"relation_retract": relation}
+
+
+def react(
+    project: str, space: Space, key: str, target: JsonObject, state: str, mark: str = "thanks"
+) -> Request:
+    pinned = reference(target)
+    args = {
+        "space_id": space.space_id,
+        "target_ref": pinned["object_ref"],
+        "target_revision": pinned["revision"],
+        "target_digest": pinned["digest"],
+        "key": mark,
+        "state": state,
+    }
+    return request(CLIENT, "reaction_set", args, project=project, key=key)
