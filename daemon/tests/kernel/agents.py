@@ -1,4 +1,4 @@
-"""An agent, as tests use one: added by the owner, speaking on its own sockets, let into spaces by commands."""
+"""An agent, as tests use one: added by the owner, speaking on its own sockets, let in by commands."""
 
 from __future__ import annotations
 
