@@ -97,10 +97,6 @@ def _put_back(home: Place, aside: str) -> None:
     shutil.copytree(os.path.join(home.root, aside), home.paths.data_dir, symlinks=True)
 
 
-def _position(marker: str) -> int:
-    return int(json.loads(Path(marker).read_text())["position"])
-
-
 def _store_id(paths: Paths) -> str:
     found: dict[str, Any] = json.loads(Path(paths.marker).read_text())
     return str(found["store_id"])
@@ -161,22 +157,6 @@ def _expired(reply: Reply) -> None:
     assert ext["dev.tallystick.epoch"]["number"] == 2
     recovery = ext["dev.kovee.recovery.cursor-expired"]
     assert set(recovery) == {"oldest_cursor", "snapshot_boundary"}
-
-
-def test_after_a_kill_a_copy_is_known_for_one(world: World, world_home: Place) -> None:
-    """The marker follows the commits while the daemon runs: after SIGKILL, too, the older copy is refused."""
-    paths = world_home.paths
-    _copied(world_home, "copy")
-    copy = paths.marker_copy(_store_id(paths))
-    daemon = Tallyd(world_home)
-    with Wire(paths) as wire:
-        assert wire.ask(world.append("k-1", "Said after the copy was made.")).ok
-        position = wire.ask(request(CLIENT, "tallystick_status", {})).result["log_entries"] - 1
-        while any(_position(path) < position for path in (paths.marker, copy)):
-            assert wire.ask(request(CLIENT, "protocol_info", {})).ok  # until the marker has followed
-    daemon.kill()
-    _put_back(world_home, "copy")
-    assert run_to_its_end(world_home).code == ExitCode.STORE_PUT_BACK
 
 
 # --- what a process it runs would inherit -------------------------------------------------------------------

@@ -34,10 +34,8 @@ CONTENT: Final = tuple(f"canary-{what}-5f1d" for what in (
 ))  # fmt: skip
 """Words that only content holds, and words of requests that never became commands."""
 KEY: Final = "canary-key-5f1d"
-"""Idempotency keys are labels: they stand in the record, and must not stand in the log."""
-
-LABEL: Final = "canary-label-5f1d"
-"""An assembly's purpose is a label too: that it is found shows that the search looks where things are."""
+"""Idempotency keys are labels: they stand in the record, which shows that the search looks where things are,
+and must not stand in the log."""
 
 
 class Journey(NamedTuple):
@@ -61,7 +59,6 @@ def _succeed(wire: Wire, worker: Wire, world: World) -> list[Attempt]:
     title = {"title": "canary-title-5f1d", "visibility": "project"}
     wire.ask(request(CLIENT, "space_create", title, project=world.project, key=f"{KEY}-2"))
     assert wire.ask(world.append(f"{KEY}-3", "canary-text-5f1d")).ok
-    assert wire.ask(world.assemble(f"{KEY}-13", purpose=LABEL)).ok
     parts = [
         {"media_type": "text/plain", "text": "x", "language": "en"},
         {"schema_ref": "urn:x", "value": {"canary-member-5f1d": ["canary-data-5f1d", 1.5]}},
@@ -179,7 +176,7 @@ def test_case_086_content_stands_sealed_or_nowhere(journey: Journey) -> None:
     it.
     """
     for name in ("running/d/tally.db-wal", "stopped/d/tally.db"):
-        assert LABEL.encode() in journey.running[name]
+        assert KEY.encode() in journey.running[name]
     found = [
         (name, text)
         for text in CONTENT

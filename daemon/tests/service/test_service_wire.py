@@ -200,7 +200,7 @@ def test_clients_that_go_in_every_way(daemon: Tallyd, world: World, steps: list[
 
 # --- clients that take their time ---------------------------------------------------------------------------
 @pytest.fixture(scope="module")
-def long_page(daemon: Tallyd, world: World) -> Iterator[bytes]:
+def long_page(daemon: Tallyd, world: World) -> bytes:
     """A request whose reply is nearly as long as a reply may be."""
     with Wire(daemon.paths) as wire:
         space = wire.ask(
@@ -213,8 +213,8 @@ def long_page(daemon: Tallyd, world: World) -> Iterator[bytes]:
         args = {"space_id": place.space_id, "limit": 512}
         asked = request(CLIENT, "contribution_list", args, project=world.project)
         reply = wire.ask(asked)
-        assert limits.REPLY_BYTES_MAX * 0.9 < len(reply.raw) <= limits.REPLY_BYTES_MAX
-        yield asked.line
+    assert limits.REPLY_BYTES_MAX * 0.9 < len(reply.raw) <= limits.REPLY_BYTES_MAX
+    return asked.line
 
 
 def test_a_slow_reader_of_long_replies(daemon: Tallyd, world: World, long_page: bytes) -> None:
@@ -249,11 +249,19 @@ def test_a_wait_gives_way_to_the_request_behind_it(daemon: Tallyd, world: World)
     assert quickest < 0.1
 
 
+def _head(wire: Wire, world: World) -> str:
+    """A cursor behind all events of the project, which may fill several pages."""
+    args: dict[str, object] = {"source": world.project, "limit": 512}
+    while True:
+        page = wire.ask(request(CLIENT, "events_read", args, project=world.project)).result
+        if not page["events"]:
+            return str(page["next_cursor"])
+        args["after_cursor"] = page["next_cursor"]
+
+
 def _seconds_of_a_wait_and_a_read(daemon: Tallyd, world: World) -> float:
     with Wire(daemon.paths) as wire:
-        args = {"source": world.project, "limit": 512}
-        cursor = wire.ask(request(CLIENT, "events_read", args, project=world.project)).result["next_cursor"]
-        waits = {"source": world.project, "after_cursor": cursor, "timeout_ms": 30_000}
+        waits = {"source": world.project, "after_cursor": _head(wire, world), "timeout_ms": 30_000}
         before = time.monotonic()
         wire.send(request(CLIENT, "events_wait", waits, project=world.project), world.show_space())
         assert wire.receive("events_wait").result["events"] == []
@@ -263,10 +271,8 @@ def _seconds_of_a_wait_and_a_read(daemon: Tallyd, world: World) -> float:
 
 def test_a_wait_ends_with_its_client(daemon: Tallyd, world: World) -> None:
     """When a client dies, half-closed or not, what waited for it is let go of."""
-    args = {"source": world.project, "limit": 512}
     with Wire(daemon.paths) as wire:
-        cursor = wire.ask(request(CLIENT, "events_read", args, project=world.project)).result["next_cursor"]
-        waits = {"source": world.project, "after_cursor": cursor, "timeout_ms": 30_000}
+        waits = {"source": world.project, "after_cursor": _head(wire, world), "timeout_ms": 30_000}
         clients = [socket.socket(socket.AF_UNIX) for _ in range(20)]
         for number, client in enumerate(clients):
             client.connect(daemon.paths.client_socket)
