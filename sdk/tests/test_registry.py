@@ -66,6 +66,7 @@ client event_payload                  read        read_project  R O -
 client tallystick_limits              read        public        F F -
 client tallystick_status              read        owner         R F -
 client tallystick_shutdown            control     owner         R F -
+client tallystick_erase               write       steward       R O -
 client tallystick_agent_add           write       owner         R F name
 client tallystick_agent_list          read        owner         R F -
 client tallystick_agent_show          read        owner         R F -
@@ -153,6 +154,7 @@ EVENTS = {
     "invocation_complete": "dev.kovee.invocation.succeeded.v1",
     "invocation_cancel": "dev.kovee.invocation.canceled.v1",
     "tallystick_invocation_fail": "dev.tallystick.invocation.failed.v1",
+    "tallystick_erase": "dev.tallystick.content.erasing.v1",
     "tallystick_agent_add": "dev.tallystick.agent.added.v1",
     "tallystick_agent_revoke": "dev.tallystick.agent.revoked.v1",
     "project_update_metadata": "dev.kovee.project.updated.v1",
@@ -325,8 +327,8 @@ def test_the_binding_follows_the_socket() -> None:
 
 def test_bundles_are_told_apart() -> None:
     """Clients of KCP hear of its bundles that are whole; ours are named elsewhere."""
-    assert FEATURES == ("core_v1", "developer_assistant_v1")
-    own = ("core", "worker", "agent", "artifact")
+    assert FEATURES == ("core_v1", "shared_space_v1", "developer_assistant_v1")
+    own = ("core", "worker", "agent", "erasure", "artifact")
     assert tuple(f"tallystick_{name}_v1" for name in own) == OWN_BUNDLES
     assert {name for bundle in BUNDLES.values() for name in bundle.operations} == {o.name for o in OPERATIONS}
 

@@ -60,7 +60,8 @@ Operations: TypeAlias = Mapping[tuple[Socket, str], Operation]
 
 PROTOCOL_VERSION: Final = "0.1"
 OWN_NAMESPACE: Final = "dev.tallystick"
-"""Members of ext under this name are ours: one that the operation does not know is refused, never ignored."""
+OWN_EXTENSIONS: Final = frozenset(name for operation in BY_SOCKET.values() for name in operation.extensions)
+"""Members of ext that mean something to us: one that the operation does not know is refused, never ignored."""
 
 
 # --- requests ---------------------------------------------------------------------------------------------
@@ -205,12 +206,16 @@ def _check_binding(args: DualArgs, operation: Operation) -> None:
 
 
 def decode_extensions(envelope: Envelope, operation: Operation, args: Args) -> dict[str, Args]:
-    """The ext members under our name, typed; members of others are left alone. Raises `Misshapen`."""
+    """The ext members of ours, typed. Raises `Misshapen` for one that the operation does not know.
+
+    Members of others are left alone, and so is a name under ours that no operation of this version knows: a
+    client may carry what a later version reads, and it is part of what the request means either way.
+    """
     if envelope.ext is UNSET:
         return {}
     extensions: dict[str, Args] = {}
     for name, value in envelope.ext.items():
-        if name != OWN_NAMESPACE and not name.startswith(OWN_NAMESPACE + "."):
+        if name not in OWN_EXTENSIONS:
             continue
         shape = operation.extensions.get(name)
         if shape is None:

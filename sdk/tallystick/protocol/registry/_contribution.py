@@ -44,6 +44,7 @@ _APPEND: Final = Operation(
         ONE_ID,
         *CONTENT_ROWS,
         RowEffect("contributions", "insert"),
+        RowEffect("artifact_references", "insert", None),
         RowEffect(
             "spaces", "update", 1, ("revision", "next_space_sequence", "branch_sequence", "branch_head")
         ),
