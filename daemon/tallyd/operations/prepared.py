@@ -111,13 +111,11 @@ def record(family: Family, row: ChangeRow) -> bytes:
 
 def find(view: View, family: Family, change_id: str) -> ChangeRow | None:
     """The change of that family and id, wherever it stands."""
-    digits = ids.digits(family.prefix, change_id)
     position = view.position_of(family.prefix, change_id)
-    if digits is None or position is None:
+    if position is None:
         return None
     values = view.db.execute(
-        f"SELECT {_COLUMNS} FROM prepared_changes WHERE position = ? AND id = ? AND kind = ?",
-        (position, digits, family.kind),
+        f"SELECT {_COLUMNS} FROM prepared_changes WHERE position = ? AND kind = ?", (position, family.kind)
     ).fetchone()
     return None if values is None else ChangeRow(*values)
 

@@ -534,12 +534,15 @@ def test_a_change_is_found_in_its_own_project_alone(kernel: Kernel, project: str
     """An unknown one, one of another project, and an id of another kind with its digits are not found."""
     change, elsewhere = prepare(kernel, project), kernel.project("cellar")
     digits = change["change_id"].removeprefix("papc-")
+    widened = {"space_id": kernel.space(project)["space_id"]}
+    widening = kernel.ok("space_access_widen_prepare", widened, project=project)["widening_id"]
     for named, where in (
         (change["change_id"], elsewhere),
         ("papc-" + "0" * 32, project),
         ("papc-none", project),
         (f"widen-{digits}", project),
         (f"evt-{digits}", project),
+        ("papc-" + widening.removeprefix("widen-"), project),
         ("papc-" + project.removeprefix("proj-"), project),
     ):
         one = {"change_id": named}

@@ -327,11 +327,13 @@ def test_a_widening_is_found_in_its_own_project_alone(kernel: Kernel, space: Jso
     """An unknown one, one of another project, and an id of another kind with its digits are not found."""
     widening, elsewhere = prepare(kernel, space), kernel.project("cellar")
     digits = widening["widening_id"].removeprefix("widen-")
+    change = kernel.ok("project_access_policy_change_prepare", {}, project=space["project_id"])["change_id"]
     for named, project in (
         (widening["widening_id"], elsewhere),
         ("widen-" + "0" * 32, space["project_id"]),
         ("widen-none", space["project_id"]),
         (f"papc-{digits}", space["project_id"]),
+        ("widen-" + change.removeprefix("papc-"), space["project_id"]),
         ("widen-" + space["space_id"].removeprefix("space-"), space["project_id"]),
     ):
         one = {"widening_id": named}
