@@ -1,10 +1,9 @@
 """Cleaning up behind erasures: on the loop, the clerk's thread and a thread for files, in this order.
 
 1. The write-ahead log is cut to nothing, on the clerk's thread, while no read transaction runs: its old
-frames hold what the
-   rows were.
-2. Sealed files of erased artifacts are unlinked, and copies made before migrations are cleaned of the same
-rows. 3. An errand of the clerk's writes down that nothing is left.
+   frames hold what the rows were.
+2. Sealed files of erased artifacts are unlinked; copies made before migrations are cleaned of the same rows.
+3. An errand of the clerk's writes down that nothing is left.
 
 Each step may be done again. What a crash or a full disk interrupts is still ``erasing``, and is taken up
 again: at the next start, or a little later.
@@ -13,6 +12,7 @@ again: at the next start, or a little later.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Final
 
 import apsw
@@ -25,7 +25,6 @@ from tallyd.readers.reads import Reader
 from tallyd.service.dispatcher import Dispatcher
 from tallyd.service.driver import Driver
 from tallyd.service.housekeeping import Told
-from tallyd.store.bodies import BODIES_PER_COMMAND_MAX
 from tallyd.store.store import Store
 from tallyd.vault import Vault
 
@@ -84,42 +83,38 @@ class Eraser:
         """On a thread, with connections of its own."""
         reader = self._dispatcher.slow_reader()
         try:
-            files = reader.read(lambda view: artifact_rows.with_files(view, erasing=True))
-            dead = reader.read(_dead_commands)
+            for artifact in reader.read(lambda view: artifact_rows.with_files(view, erasing=True)):
+                assert artifact.sealed_storage_version is not None
+                self._vault.erase(artifact.artifact_id, artifact.sealed_storage_version)
+            for path in self._store.migration_copies():
+                _clean_copy(path, reader)
         finally:
             reader.close()
-        for artifact in files:
-            assert artifact.sealed_storage_version is not None
-            self._vault.erase(artifact.artifact_id, artifact.sealed_storage_version)
-        for path in self._store.migration_copies():
-            self._clean_copy(path, dead)
-
-    def _clean_copy(self, path: str, commands: frozenset[int]) -> None:
-        """Deletes from a copy the bodies and keys that the store itself does not have any more."""
-        copy = apsw.Connection(path)
-        try:
-            copy.execute("PRAGMA secure_delete = ON").fetchall()
-            copy.execute("PRAGMA journal_mode = DELETE").fetchall()
-            copy.execute("BEGIN IMMEDIATE")
-            for table in ("bodies", "object_keys"):
-                if copy.table_exists("main", table):
-                    for (body,) in copy.execute(f"SELECT body FROM {table}").fetchall():
-                        if body in commands:
-                            copy.execute(f"DELETE FROM {table} WHERE body = ?", (body,))
-            copy.execute("COMMIT")
-        finally:
-            copy.close()
 
 
 def _left(view: View) -> bool:
     return bool(erasure.in_progress(view))
 
 
-def _dead_commands(view: View) -> frozenset[int]:
-    """Numbers of bodies that commands brought and that are there no more."""
-    alive = {int(str(row[0])) for row in view.all("SELECT body FROM object_keys")}
-    last = view.number("SELECT max(position) FROM log")
-    return frozenset(range((last + 1) * BODIES_PER_COMMAND_MAX)) - alive
+def _clean_copy(path: str, reader: Reader) -> None:
+    """Deletes from a copy what the store itself does not have any more."""
+    copy = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        copy.execute("PRAGMA secure_delete = ON").fetchall()
+        copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+        copy.execute("BEGIN IMMEDIATE")
+        for table in ("bodies", "object_keys"):
+            if copy.table_exists("main", table):
+                held = [int(row[0]) for row in copy.execute(f"SELECT body FROM {table}")]
+                gone = reader.read(partial(_gone, table, held))
+                copy.executemany(f"DELETE FROM {table} WHERE body = ?", [(body,) for body in gone])
+        copy.execute("COMMIT")
+    finally:
+        copy.close()
+
+
+def _gone(table: str, held: list[int], view: View) -> list[int]:
+    return [body for body in held if view.one(f"SELECT 1 FROM {table} WHERE body = ?", body) is None]
 
 
 __all__ = ["Eraser"]
