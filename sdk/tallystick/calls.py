@@ -213,6 +213,250 @@ def space_list(
     return Read("space_list", arguments, "SpacePage", project_id=project_id(project), **options)
 
 
+# --- what becomes of a project or a space ------------------------------------------------------------------
+def project_update_metadata(
+    project: Project, name: str, **options: Unpack[WriteOptions]
+) -> Write[records.Project]:
+    """Another name for a project, of 1 to 256 characters."""
+    return Write(
+        "project_update_metadata", {"name": name}, "Project", project_id=project_id(project), **options
+    )
+
+
+def space_update_metadata(
+    space: Space,
+    *,
+    title: str | None = None,
+    purpose: Named | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.Space]:
+    """Another title or purpose for a space; what is left out stays. A purpose is a contribution of the
+    space.
+    """
+    arguments = {
+        "space_id": space.space_id,
+        "title": title,
+        "purpose_contribution_ref": None if purpose is None else identifier(purpose),
+    }
+    return Write("space_update_metadata", arguments, "Space", project_id=space.project_id, **options)
+
+
+def space_freeze(space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+    """Nothing further is written in an open space until it is reopened."""
+    return _space_write("space_freeze", space, **options)
+
+
+def space_reopen(space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+    """A frozen space is written in again."""
+    return _space_write("space_reopen", space, **options)
+
+
+def space_archive(space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+    """A space is closed for good; it stays readable."""
+    return _space_write("space_archive", space, **options)
+
+
+def space_restrict(space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+    """A space is there for its participants alone, in whatever status; the way back is a widening."""
+    return _space_write("space_restrict", space, **options)
+
+
+def _space_write(operation: str, space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+    arguments = {"space_id": space.space_id}
+    return Write(operation, arguments, "Space", project_id=space.project_id, **options)
+
+
+def space_policy_narrow(
+    space: Space,
+    *,
+    policy_set_ref: str | None = None,
+    default_classification_ref: str | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.Space]:
+    """A narrower policy or default classification; what is left out stays.
+
+    ``Forbidden`` where the owner's declared order says that it would be wider.
+    """
+    arguments = {
+        "space_id": space.space_id,
+        "policy_set_ref": policy_set_ref,
+        "default_classification_ref": default_classification_ref,
+    }
+    return Write("space_policy_narrow", arguments, "Space", project_id=space.project_id, **options)
+
+
+# --- prepared changes -------------------------------------------------------------------------------------
+def project_access_policy_change_prepare(
+    project: Project,
+    *,
+    proposed_policy_set_ref: str | None = None,
+    proposed_default_classification_ref: str | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.ProjectAccessPolicyChange]:
+    """Prepare another access policy for a project; what is left out stays. Nothing changes until it is
+    confirmed.
+    """
+    arguments = {
+        "proposed_policy_set_ref": proposed_policy_set_ref,
+        "proposed_default_classification_ref": proposed_default_classification_ref,
+    }
+    return Write(
+        "project_access_policy_change_prepare",
+        arguments,
+        "ProjectAccessPolicyChange",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def project_access_policy_change_show(
+    project: Project, change_id: str, **options: Unpack[ReadOptions]
+) -> Read[records.ProjectAccessPolicyChange]:
+    """A prepared change as it stands now."""
+    return Read(
+        "project_access_policy_change_show",
+        {"change_id": change_id},
+        "ProjectAccessPolicyChange",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def project_access_policy_change_list(
+    project: Project,
+    *,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.ProjectAccessPolicyChangePage]:
+    """A page of a project's prepared changes, in whatever state."""
+    return Read(
+        "project_access_policy_change_list",
+        _page(limit, after, snapshot),
+        "ProjectAccessPolicyChangePage",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def project_access_policy_change_confirm(
+    project: Project, change_id: str, decision_receipt_ref: str, **options: Unpack[WriteOptions]
+) -> Write[records.ProjectAccessPolicyChange]:
+    """Put a prepared change into force, by the decision that the receipt names.
+
+    ``StaleRevision`` where it has ended, and where the project or a contribution in it has moved since: it
+    is ``stale`` then, and has to be prepared anew. ``expected_revision`` is the change's.
+    """
+    return Write(
+        "project_access_policy_change_confirm",
+        {"change_id": change_id, "decision_receipt_ref": decision_receipt_ref},
+        "ProjectAccessPolicyChange",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def project_access_policy_change_cancel(
+    project: Project, change_id: str, **options: Unpack[WriteOptions]
+) -> Write[records.ProjectAccessPolicyChange]:
+    """Drop a prepared change. ``expected_revision`` is the change's."""
+    return Write(
+        "project_access_policy_change_cancel",
+        {"change_id": change_id},
+        "ProjectAccessPolicyChange",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def space_access_widen_prepare(
+    space: Space,
+    *,
+    proposed_visibility: str | None = None,
+    proposed_policy_set_ref: str | None = None,
+    proposed_default_classification_ref: str | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.SpaceAccessWidening]:
+    """Prepare the widening of a space; what is left out stays. Nothing changes until it is confirmed."""
+    arguments = {
+        "space_id": space.space_id,
+        "proposed_visibility": proposed_visibility,
+        "proposed_policy_set_ref": proposed_policy_set_ref,
+        "proposed_default_classification_ref": proposed_default_classification_ref,
+    }
+    return Write(
+        "space_access_widen_prepare",
+        arguments,
+        "SpaceAccessWidening",
+        project_id=space.project_id,
+        **options,
+    )
+
+
+def space_access_widen_show(
+    project: Project, widening_id: str, **options: Unpack[ReadOptions]
+) -> Read[records.SpaceAccessWidening]:
+    """A prepared widening as it stands now."""
+    return Read(
+        "space_access_widen_show",
+        {"widening_id": widening_id},
+        "SpaceAccessWidening",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def space_access_widen_list(
+    project: Project,
+    *,
+    space_id: str | None = None,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.SpaceAccessWideningPage]:
+    """A page of a project's prepared widenings, in whatever state; of one space where it is named."""
+    arguments = {"space_id": space_id, **_page(limit, after, snapshot)}
+    return Read(
+        "space_access_widen_list",
+        arguments,
+        "SpaceAccessWideningPage",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def space_access_widen_confirm(
+    project: Project, widening_id: str, decision_receipt_ref: str, **options: Unpack[WriteOptions]
+) -> Write[records.SpaceAccessWidening]:
+    """Put a prepared widening into force, by the decision that the receipt names.
+
+    ``StaleRevision`` where it has ended, and where the space has moved since: it is ``stale`` then, and has
+    to be prepared anew. ``expected_revision`` is the widening's.
+    """
+    return Write(
+        "space_access_widen_confirm",
+        {"widening_id": widening_id, "decision_receipt_ref": decision_receipt_ref},
+        "SpaceAccessWidening",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def space_access_widen_cancel(
+    project: Project, widening_id: str, **options: Unpack[WriteOptions]
+) -> Write[records.SpaceAccessWidening]:
+    """Drop a prepared widening. ``expected_revision`` is the widening's."""
+    return Write(
+        "space_access_widen_cancel",
+        {"widening_id": widening_id},
+        "SpaceAccessWidening",
+        project_id=project_id(project),
+        **options,
+    )
+
+
 # --- contributions and relations --------------------------------------------------------------------------
 def append(
     space: Space,

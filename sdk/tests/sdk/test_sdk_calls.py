@@ -80,6 +80,27 @@ CLIENT: dict[str, list[Build]] = {
     ],
     "project_show": [partial(calls.project_show, "proj-1")],
     "project_list": [calls.project_list, partial(calls.project_list, limit=1, after="a", snapshot="b")],
+    "project_update_metadata": [partial(calls.project_update_metadata, "proj-1", "cellar")],
+    "project_access_policy_change_prepare": [
+        partial(calls.project_access_policy_change_prepare, "proj-1"),
+        partial(
+            calls.project_access_policy_change_prepare,
+            "proj-1",
+            proposed_policy_set_ref="policy-strict",
+            proposed_default_classification_ref="class-internal",
+            expected_revision=1,
+        ),
+    ],
+    "project_access_policy_change_show": [
+        partial(calls.project_access_policy_change_show, "proj-1", "papc-1")
+    ],
+    "project_access_policy_change_list": [partial(calls.project_access_policy_change_list, "proj-1")],
+    "project_access_policy_change_confirm": [
+        partial(calls.project_access_policy_change_confirm, "proj-1", "papc-1", "rcpt-1")
+    ],
+    "project_access_policy_change_cancel": [
+        partial(calls.project_access_policy_change_cancel, "proj-1", "papc-1")
+    ],
     "space_create": [
         partial(calls.space_create, "proj-1", "why"),
         partial(
@@ -94,6 +115,42 @@ CLIENT: dict[str, list[Build]] = {
     ],
     "space_show": [partial(calls.space_show, "proj-1", "space-1")],
     "space_list": [partial(calls.space_list, "proj-1")],
+    "space_update_metadata": [
+        partial(calls.space_update_metadata, SPACE),
+        partial(calls.space_update_metadata, SPACE, title="the sink", purpose="contrib-1"),
+        partial(calls.space_update_metadata, SPACE, purpose=REF),
+    ],
+    "space_freeze": [partial(calls.space_freeze, SPACE)],
+    "space_reopen": [partial(calls.space_reopen, SPACE)],
+    "space_archive": [partial(calls.space_archive, SPACE)],
+    "space_restrict": [partial(calls.space_restrict, SPACE, expected_revision=3)],
+    "space_policy_narrow": [
+        partial(
+            calls.space_policy_narrow,
+            SPACE,
+            policy_set_ref="policy-strict",
+            default_classification_ref="class-internal",
+        )
+    ],
+    "space_access_widen_prepare": [
+        partial(calls.space_access_widen_prepare, SPACE),
+        partial(
+            calls.space_access_widen_prepare,
+            SPACE,
+            proposed_visibility="project",
+            proposed_policy_set_ref="policy-open",
+            proposed_default_classification_ref="class-public",
+        ),
+    ],
+    "space_access_widen_show": [partial(calls.space_access_widen_show, "proj-1", "widen-1")],
+    "space_access_widen_list": [
+        partial(calls.space_access_widen_list, "proj-1"),
+        partial(calls.space_access_widen_list, "proj-1", space_id="space-1", limit=1),
+    ],
+    "space_access_widen_confirm": [
+        partial(calls.space_access_widen_confirm, "proj-1", "widen-1", "rcpt-1")
+    ],
+    "space_access_widen_cancel": [partial(calls.space_access_widen_cancel, "proj-1", "widen-1")],
     "append": [
         partial(calls.append, SPACE, "question", "why?"),
         partial(

@@ -121,6 +121,43 @@ def test_every_operation_is_answered_with_its_record(client: Client, tallyd: Tal
     assert client.pending() == []
 
 
+def test_what_becomes_of_projects_and_spaces_is_answered_with_its_record(client: Client) -> None:
+    """Each method gives the typed record, and what is shown afterwards is the same."""
+    project = client.project_create("kitchen").value
+    project = client.project_update_metadata(project, "cellar").value
+    assert client.project_show(project) == project
+    space = client.space_create(project, "why").value
+    asked = client.append(space, "question", "Why?").value
+    for changed in (
+        client.space_update_metadata(space, title="why not", purpose=asked),
+        client.space_policy_narrow(space, policy_set_ref="policy-strict"),
+        client.space_freeze(space),
+        client.space_reopen(space),
+        client.space_restrict(space),
+    ):
+        space = changed.value
+        assert changed.revision == space.revision
+    assert client.space_show(project, space.space_id) == space
+    widening = client.space_access_widen_prepare(space, proposed_visibility="project").value
+    dropped = client.space_access_widen_prepare(space).value
+    dropped = client.space_access_widen_cancel(project, dropped.widening_id).value
+    widening = client.space_access_widen_confirm(project, widening.widening_id, "rcpt-1").value
+    assert client.space_access_widen_show(project, widening.widening_id) == widening
+    assert list(client.space_access_widenings(project, space_id=space.space_id)) == [widening, dropped]
+    assert client.space_archive(client.space_show(project, space.space_id)).value.status == "archived"
+    change = client.project_access_policy_change_prepare(project, proposed_policy_set_ref="policy-a").value
+    other = client.project_access_policy_change_prepare(project).value
+    dropped_change = client.project_access_policy_change_prepare(project).value
+    change = client.project_access_policy_change_confirm(project, change.change_id, "rcpt-2").value
+    dropped_change = client.project_access_policy_change_cancel(project, dropped_change.change_id).value
+    with pytest.raises(StaleRevision) as found:
+        client.project_access_policy_change_confirm(project, other.change_id, "rcpt-3")
+    assert found.value.current_revision == 2
+    other = client.project_access_policy_change_show(project, other.change_id)
+    assert (other.state, dropped_change.state) == ("stale", "canceled")
+    assert list(client.project_access_policy_changes(project)) == [change, other, dropped_change]
+
+
 def test_lists_are_read_whole_over_one_snapshot(client: Client, space: records.Space) -> None:
     """All items come, in order and once, in pages of any size; what is added meanwhile does not shift them.
     """
