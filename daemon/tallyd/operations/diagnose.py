@@ -6,7 +6,7 @@ check              passes when
 store_bootstrap    identity, realm and the log's first row are there
 journal_mode       the journal is a write-ahead log
 audit_chain        every row of the log matches its leaf, its sequences are dense, its content is what came
-artifact_store     (no artifacts are kept by this version)
+artifact_store     every available artifact has its sealed file, of the length that it was sealed with
 integrity          SQLite's own integrity check finds nothing
 suppressed_refusals no suppression of refusals was left without its count by a crash
 container_layer    the store does not lie on a container's layer
@@ -16,6 +16,7 @@ container_layer    the store does not lie on a container's layer
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ from tallyd.admission import Admission
 from tallyd.ledger import ids, skeleton, times
 from tallyd.ledger.verify import Walk
 from tallyd.ledger.view import View
+from tallyd.operations import artifact_rows
 from tallyd.operations.results import Served, given
 from tallystick.protocol import arguments
 from tallystick.protocol.envelope import Request
@@ -49,6 +51,8 @@ class Place(msgspec.Struct, frozen=True):
 
     file_system: str
     container_layer: bool
+    artifact_fault: Callable[[str, str, int], str | None]
+    """What is wrong with the sealed file of an artifact of that id, version and size."""
 
 
 def _store_bootstrap(view: View, _place: Place) -> Found:
@@ -65,10 +69,6 @@ def _journal_mode(view: View, _place: Place) -> Found:
     row = view.one("PRAGMA journal_mode")
     mode = None if row is None else str(row[0])
     return Found(PASS if mode == "wal" else FAIL, f"journal_mode is {mode}")
-
-
-def _artifact_store(_view: View, _place: Place) -> Found:
-    return Found(PASS, "this version keeps no artifacts")
 
 
 def _integrity(view: View, _place: Place) -> Found:
@@ -101,13 +101,14 @@ def _container_layer(_view: View, place: Place) -> Found:
 
 
 AUDIT_CHAIN: Final = "audit_chain"
-"""Walked in slices, and so no function of one look."""
+ARTIFACT_STORE: Final = "artifact_store"
+"""Walked in slices, and looked at file by file: these two are no functions of one look."""
 
 CHECKS: Final[dict[str, Callable[[View, Place], Found] | None]] = {
     "store_bootstrap": _store_bootstrap,
     "journal_mode": _journal_mode,
     AUDIT_CHAIN: None,
-    "artifact_store": _artifact_store,
+    ARTIFACT_STORE: None,
     "integrity": _integrity,
     "suppressed_refusals": _suppressed_refusals,
     "container_layer": _container_layer,
@@ -130,7 +131,13 @@ def diagnose(view: View, request: Request, _admission: Admission, place: Place, 
     rows = []
     for name in chosen(request):
         check = CHECKS[name]
-        found = _walk(view, in_slice) if check is None else _run(view, check, place, in_slice)
+        if name == AUDIT_CHAIN:
+            found = _walk(view, in_slice)
+        elif name == ARTIFACT_STORE:
+            found = _files(view, place, in_slice)
+        else:
+            assert check is not None
+            found = _run(view, check, place, in_slice)
         rows.append({"check": name, "status": found.status, "detail": found.detail})
     worst = next((status for status in (FAIL, WARN) if any(row["status"] == status for row in rows)), PASS)
     said = {"status": worst, "checks": rows, "generated_at": times.rfc3339(view.wall_ms())}
@@ -141,6 +148,25 @@ def _run(view: View, check: Callable[[View, Place], Found], place: Place, in_sli
     found = in_slice(lambda: check(view, place))
     assert isinstance(found, Found)
     return found
+
+
+def _files(view: View, place: Place, in_slice: Slice) -> Found:
+    """The files are looked at when the read is over: nothing waits for a disk inside a transaction."""
+    rows = in_slice(lambda: artifact_rows.with_files(view))
+    assert isinstance(rows, list)
+    kept = [row for row in rows if row.state == "available"]
+    for row in kept:
+        assert row.size is not None
+        assert row.sealed_storage_version is not None
+        fault = place.artifact_fault(row.artifact_id, row.sealed_storage_version, row.size)
+        # One that was erased while this check looks has no file any more, and is none to complain of.
+        if fault is not None and in_slice(partial(_still_available, view, row.position)):
+            return Found(FAIL, f"artifact {row.artifact_id}: {fault}; restore its file from a verified copy")
+    return Found(PASS, f"{len(kept)} artifacts, each with its sealed file")
+
+
+def _still_available(view: View, position: int) -> bool:
+    return artifact_rows.artifact_at(view, position).state == "available"
 
 
 def _walk(view: View, in_slice: Slice) -> Found:

@@ -118,7 +118,7 @@ class Daemon:
             self._driver,
             self._reader,
             self._new_reader,
-            Place(store.filesystem.type, store.container_layer),
+            Place(store.filesystem.type, store.container_layer, self._vault.fault),
             self._status,
             self.stop,
             Credentials(options.settings.owner_credential_sha256),
