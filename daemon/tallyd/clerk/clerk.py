@@ -4,15 +4,16 @@ The clerk is synchronous and knows no thread: ``begin``, ``execute`` (once a com
 does the three for a batch and handles what may go wrong inside. Its driver decides who calls it, and from
 where.
 
-All of a command is inside one SAVEPOINT: look-up of its key, state, events with their sequences, outbox, the
-stored result judged against the reply limit, the audit row. A refused command is rolled back to its savepoint
-and leaves one audit row and nothing else, but where its handler says that the refusal itself has changed
-something (``Refused``); a replay writes nothing. One COMMIT with a full flush serves the batch, and only then
-is anything answered.
+All of a command is kept or dropped together: look-up of its key, state, events with their sequences, outbox,
+the stored result judged against the reply limit, the audit row. The writer's connection gathers its rows, or
+has a savepoint for it (``store.writer``). A refused command leaves one audit row and nothing else, but where
+its handler says that the refusal itself has changed something (``Refused``); a replay writes nothing. One
+COMMIT with a full flush serves the batch, and only then is anything answered.
 
 What goes wrong (SQLite's own rules decide what is left of the transaction, so the clerk asks it):
 
-* an error inside a command that rolled back everything: the batch's commands run again, each alone;
+* an error inside a command that rolled back everything, or rows that were refused when their commands were
+  complete: the batch's commands run again, each alone, and written row by row;
 * a COMMIT that failed on a write has rolled back: its commands are answered ``unavailable``, outcome unknown,
   because their frames may have reached the disk; the clerk goes on;
 * a COMMIT that failed on a sync: ``SyncFailed``. Nobody may be answered, and the process must end: what the
@@ -178,10 +179,13 @@ class Clerk:
         """One transaction for the batch, or, where something took it away, one for each command. Raises
         SyncFailed.
         """
+        self._tx.db.gathering = True
         try:
             return self._attempt(batch)
         except _BatchLost as lost:
             logger.warning("the transaction was lost and its commands run again, each alone: %s", lost)
+        finally:
+            self._tx.db.gathering = False
         return [self._alone(command) for command in batch]
 
     def _attempt(self, batch: Sequence[Member]) -> list[Answer]:
@@ -190,6 +194,7 @@ class Clerk:
             self.begin()
             for command in batch:
                 self.execute(command)
+            self._tx.db.settle()
         except apsw.Error as failure:
             self._abandon()
             raise _BatchLost(type(failure).__name__) from failure
@@ -223,6 +228,7 @@ class Clerk:
 
     def _abandon(self) -> None:
         """Rolls back what is left of the transaction, and forgets what was read in it."""
+        self._tx.db.forget()
         if self._tx.db.in_transaction:
             try:
                 self._tx.db.execute("ROLLBACK")
@@ -300,7 +306,7 @@ class Clerk:
         """
         db = self._tx.db
         self._note_due()
-        db.execute("SAVEPOINT command")
+        db.open_command()
         try:
             answer = run()
         except apsw.ConstraintError as broken:
@@ -318,13 +324,12 @@ class Clerk:
             self._undo()
             logger.exception("%s failed", name)
             raise internal(f"{name} failed inside the daemon and was undone; its log says why") from fault
-        db.execute("RELEASE command")
+        db.keep_command()
         self._tx.settle_leases()
         return answer
 
     def _undo(self) -> None:
-        self._tx.db.execute("ROLLBACK TO command")
-        self._tx.db.execute("RELEASE command")
+        self._tx.db.drop_command()
         self._tx.undo_command()
 
     # --- rows -----------------------------------------------------------------------------------------------
@@ -385,10 +390,12 @@ class Clerk:
                     msgspec.structs.replace(further, result_commitment=log.result_commitment(further))
                 )
             )
-        idempotency.store(tx, wanted, position)
+        tx.use_key(wanted.lookup, position)
         if tx.step_of is not None:
-            tx.db.execute(
-                "INSERT INTO invocation_steps (invocation, position) VALUES (?, ?)", (tx.step_of, position)
+            tx.db.note(
+                "invocation_steps",
+                "INSERT INTO invocation_steps (invocation, position) VALUES (?, ?)",
+                (tx.step_of, position),
             )
         return rows
 

@@ -19,6 +19,7 @@ import msgspec
 
 from tallyd.ledger import log, times
 from tallyd.ledger.log import LogRow
+from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
 from tallyd.store.bodies import BODIES_PER_COMMAND_MAX, mac
 from tallystick.protocol import digests
@@ -66,19 +67,19 @@ def intent(request: Request, meta: Meta, scope: str) -> Intent:
     return Intent(key, key_hash, lookup, bytes.fromhex(digests.request_digest(projection)), content)
 
 
-def find(view: View, wanted: Intent) -> LogRow | None:
+def find(tx: Transaction, wanted: Intent) -> LogRow | None:
     """The command that used the key first, if one did and meant the same.
 
     Raises Refusal ``idempotency-mismatch``, with time and request id of the first use, where it meant
     something else.
     """
-    row = view.db.execute("SELECT position FROM idempotency WHERE lookup = ?", (wanted.lookup,)).fetchone()
-    if row is None:
+    position = tx.position_of_key(wanted.lookup)
+    if position is None:
         return None
-    first = view.log_row(int(row[0]))
+    first = tx.log_row(position)
     if first.key_hash != wanted.key_hash:
         raise invalid("meta.idempotency_key collides with another key; choose another one")
-    if not _means_the_same(view, first, wanted):
+    if not _means_the_same(tx, first, wanted):
         raise idempotency_mismatch(times.rfc3339(first.recorded_ms), first.correlation or "")
     return first
 
@@ -94,8 +95,3 @@ def _means_the_same(view: View, first: LogRow, wanted: Intent) -> bool:
         return True
     spoken = wanted.request_mac(keys.request)
     return spoken is not None and hmac.compare_digest(first.request_mac, spoken)
-
-
-def store(view: View, wanted: Intent, position: int) -> None:
-    """Makes the key lead to the command at ``position``."""
-    view.db.execute("INSERT INTO idempotency (lookup, position) VALUES (?, ?)", (wanted.lookup, position))

@@ -26,6 +26,7 @@ import msgspec
 
 from tallyd.ledger import skeleton
 from tallyd.store.bodies import mac
+from tallyd.store.writer import Writer
 
 FIRST_PREVIOUS: Final = bytes(32)
 SALT_BYTES: Final = 16
@@ -213,7 +214,7 @@ def leaf_at(db: apsw.Connection, position: int) -> bytes | None:
 class Log:
     """Appends to the log over the clerk's connection."""
 
-    def __init__(self, db: apsw.Connection) -> None:
+    def __init__(self, db: Writer) -> None:
         self._db = db
         self._tail: tuple[int, bytes] | None = None
         self._streams: dict[int, int] = {}
@@ -286,7 +287,7 @@ class Log:
         assert row.position == position + 1, "a log position was skipped"
         leaf = leaf_hash(entry(row, previous))
         row = msgspec.structs.replace(row, leaf=leaf)
-        self._db.execute(_INSERT, msgspec.structs.astuple(row))
+        self._db.note("log", _INSERT, msgspec.structs.astuple(row))
         self._tail = (row.position, leaf)
         if row.event_id is not None:
             self._enqueue(row)
@@ -302,9 +303,9 @@ class Log:
                 "a project sequence was skipped"
             )
             self._projects[row.project] = row.project_sequence
-        self._db.execute("INSERT INTO ids (id, position) VALUES (?, ?)", (row.event_id, row.position))
-        self._db.execute(
-            "INSERT INTO outbox (position, event_id) VALUES (?, ?)", (row.position, row.event_id)
+        self._db.note("ids", "INSERT INTO ids (id, position) VALUES (?, ?)", (row.event_id, row.position))
+        self._db.note(
+            "outbox", "INSERT INTO outbox (position, event_id) VALUES (?, ?)", (row.position, row.event_id)
         )
 
     def drain_outbox(self, passed: int, rows_max: int) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-import apsw
 import msgspec
 
 from tallyd.ledger import ids, log, skeleton, times
@@ -20,6 +19,7 @@ from tallyd.ledger.view import ProjectRow, Sealed, SpaceRow, Value, View
 from tallyd.store.ambient import Ambient
 from tallyd.store.bodies import BODIES_PER_COMMAND_MAX, OBJECT_RANDOM_BYTES, BodyStore, ObjectKeys
 from tallyd.store.identity import Identity
+from tallyd.store.writer import Writer
 from tallystick.protocol.problems import Problem
 
 _CACHED_ROWS_MAX: Final = 16_384
@@ -67,9 +67,11 @@ class Refused(msgspec.Struct, frozen=True):
 class Transaction(View):
     """A view that writes. Used by the clerk's thread alone."""
 
+    db: Writer
+
     def __init__(
         self,
-        db: apsw.Connection,
+        db: Writer,
         keys: Sealed,
         identity: Identity,
         ambient: Ambient,
@@ -84,6 +86,8 @@ class Transaction(View):
         self._projects: dict[str, ProjectRow] = {}
         self._spaces: dict[str, SpaceRow] = {}
         self._inserts: dict[tuple[str, ...], str] = {}
+        self._keys: dict[bytes, int] = {}
+        """Idempotency keys of the batch, which the database may not have yet."""
         self.begin_command("", "", None)
 
     # --- one command ----------------------------------------------------------------------------------------
@@ -104,20 +108,25 @@ class Transaction(View):
         self._objects = 0
         self._content_key: bytes | None = None
         self._touched: set[str] = set()
+        self._key: bytes | None = None
 
     def undo_command(self) -> None:
-        """After a ROLLBACK TO: forgets what the command left in memory."""
+        """When it was dropped: forgets what the command left in memory."""
         self.log.forget()
         for identifier in self._touched:
             self._projects.pop(identifier, None)
             self._spaces.pop(identifier, None)
         self._touched.clear()
+        if self._key is not None:
+            del self._keys[self._key]
+            self._key = None
 
     def undo_all(self) -> None:
         """After a whole rollback: forgets everything that was read or written in it."""
         self.log.forget()
         self._projects.clear()
         self._spaces.clear()
+        self._keys.clear()
 
     def settle_leases(self) -> None:
         """When the command is in: what it did to leases takes effect. A refused command changed none."""
@@ -126,6 +135,7 @@ class Transaction(View):
 
     def trim(self) -> None:
         """Between two batches: keeps what is remembered within its bound."""
+        self._keys.clear()
         if len(self._projects) + len(self._spaces) > _CACHED_ROWS_MAX:
             self._projects.clear()
             self._spaces.clear()
@@ -165,6 +175,14 @@ class Transaction(View):
         fresh = self._bodies.get(body)
         return super().content(body) if fresh is None else fresh
 
+    def position_of_key(self, lookup: bytes) -> int | None:
+        """The command that an idempotency key leads to, or None."""
+        known = self._keys.get(lookup)
+        if known is None:
+            row = self.db.look_up("SELECT position FROM idempotency WHERE lookup = ?", (lookup,)).fetchone()
+            known = None if row is None else int(row[0])
+        return known
+
     # --- writes ---------------------------------------------------------------------------------------------
     def insert(self, table: str, **columns: Value) -> None:
         """Inserts a row and puts it under the command's state commitment."""
@@ -173,7 +191,7 @@ class Transaction(View):
         if sql is None:
             marks = ", ".join("?" * len(columns))
             sql = self._inserts[names] = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
-        self.db.execute(sql, tuple(columns.values()))
+        self.db.note(table, sql, tuple(columns.values()))
         self._wrote(table, None, columns)
 
     def update(self, table: str, key: dict[str, Value], **columns: Value) -> None:
@@ -184,8 +202,7 @@ class Transaction(View):
             sets = ", ".join(f"{name} = ?" for name in columns)
             where = " AND ".join(f"{name} = ?" for name in key)
             sql = self._inserts[names] = f"UPDATE {table} SET {sets} WHERE {where}"
-        self.db.execute(sql, (*columns.values(), *key.values()))
-        assert self.db.changes() == 1, f"an update of {table} met {self.db.changes()} rows"
+        self.db.note(table, sql, (*columns.values(), *key.values()))
         self._wrote(table, key, columns)
 
     def update_project(self, project: ProjectRow, **columns: Value) -> ProjectRow:
@@ -204,9 +221,17 @@ class Transaction(View):
         self._spaces[space.space_id] = changed
         return changed
 
+    def use_key(self, lookup: bytes, position: int) -> None:
+        """Makes an idempotency key lead to the command at ``position``, which is this one."""
+        self.db.note(
+            "idempotency", "INSERT INTO idempotency (lookup, position) VALUES (?, ?)", (lookup, position)
+        )
+        self._keys[lookup] = position
+        self._key = lookup
+
     def register(self, digits: bytes) -> None:
         """Makes the id of an object that has no event of its own lead to this command."""
-        self.db.execute("INSERT INTO ids (id, position) VALUES (?, ?)", (digits, self.position))
+        self.db.note("ids", "INSERT INTO ids (id, position) VALUES (?, ?)", (digits, self.position))
 
     def seal(self, content: bytes) -> tuple[int, ObjectKeys]:
         """Keeps content (canonical JSON) as a body of this command; returns its number and its object's

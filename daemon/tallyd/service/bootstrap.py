@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import apsw
-
 from tallyd.ledger import ids, log, skeleton
 from tallyd.ledger.log import Log, LogRow
 from tallyd.store.ambient import Ambient
 from tallyd.store.identity import Epoch, Identity
 from tallyd.store.keys import Keys
+from tallyd.store.writer import Writer
 
 
-def bootstrap(ambient: Ambient) -> Callable[[apsw.Connection, Identity, Keys], None]:
+def bootstrap(ambient: Ambient) -> Callable[[Writer, Identity, Keys], None]:
     """Writes realm, built-in deployment and the log's first row, inside the transaction that makes the
     store.
     """
 
-    def write(db: apsw.Connection, identity: Identity, _keys: Keys) -> None:
+    def write(db: Writer, identity: Identity, _keys: Keys) -> None:
         now = ambient.wall_ms()
         db.execute(
             "INSERT INTO realm (realm_id, revision, name, status, home_region, auth_policy_ref, "
@@ -39,10 +38,10 @@ def bootstrap(ambient: Ambient) -> Callable[[apsw.Connection, Identity, Keys], N
     return write
 
 
-def adoption(ambient: Ambient) -> Callable[[apsw.Connection, Identity, Epoch], None]:
+def adoption(ambient: Ambient) -> Callable[[Writer, Identity, Epoch], None]:
     """Writes the audit row of a new epoch, inside the transaction that begins it."""
 
-    def write(db: apsw.Connection, identity: Identity, epoch: Epoch) -> None:
+    def write(db: Writer, identity: Identity, epoch: Epoch) -> None:
         _append(
             db,
             ambient,
@@ -55,7 +54,7 @@ def adoption(ambient: Ambient) -> Callable[[apsw.Connection, Identity, Epoch], N
 
 
 def _append(
-    db: apsw.Connection, ambient: Ambient, epoch: Epoch, operation: str, detail: dict[str, object]
+    db: Writer, ambient: Ambient, epoch: Epoch, operation: str, detail: dict[str, object]
 ) -> None:
     log_ = Log(db)
     log_.begin()

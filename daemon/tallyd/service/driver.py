@@ -51,6 +51,8 @@ class Done:
 
 _STOP: Final = None
 _TIDY: Final[list[Pair]] = []
+_LOG_BYTES_KEPT_MAX: Final = 2 * limits.WAL_GATE_BYTES
+"""A longer write-ahead log is cut when it is reset: it grew while a reader or the disk stood in the way."""
 
 
 class _Cut:
@@ -191,7 +193,7 @@ class Driver:
             return
         with self._checkpoint_lock:
             try:
-                quiet = self._gate.shut(self._store.reset_log)
+                quiet = self._gate.shut(lambda: self._store.reset_log(_LOG_BYTES_KEPT_MAX))
             except apsw.Error as failure:
                 # All of it is in the log still: nothing is lost, and the log is long until the disk works.
                 logger.error(

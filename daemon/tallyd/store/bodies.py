@@ -24,6 +24,8 @@ from typing import Final
 import apsw
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from tallyd.store.writer import Writer
+
 KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
 OBJECT_RANDOM_BYTES: Final = 3 * KEY_BYTES + NONCE_BYTES
@@ -78,7 +80,7 @@ class BodyStore:
     def __repr__(self) -> str:
         return "BodyStore(redacted)"
 
-    def put(self, db: apsw.Connection, body: int, content: bytes, random: bytes) -> ObjectKeys:
+    def put(self, db: Writer, body: int, content: bytes, random: bytes) -> ObjectKeys:
         """Seals ``content`` as ``body`` with keys taken from ``random`` (OBJECT_RANDOM_BYTES), and returns
         the keys.
 
@@ -86,10 +88,10 @@ class BodyStore:
         """
         keys = self.put_keys(db, body, random)
         sealed = AESGCM(keys.seal).encrypt(_SEAL_NONCE, content, _SEAL_CONTEXT + b"%d" % body)
-        db.execute("INSERT INTO bodies (body, sealed) VALUES (?, ?)", (body, sealed))
+        db.note("bodies", "INSERT INTO bodies (body, sealed) VALUES (?, ?)", (body, sealed))
         return keys
 
-    def put_keys(self, db: apsw.Connection, body: int, random: bytes) -> ObjectKeys:
+    def put_keys(self, db: Writer, body: int, random: bytes) -> ObjectKeys:
         """Keeps the keys of an object alone: of a body, or, under a body's number, of content that stands in
         a file of its own. Raises as ``put`` does.
         """
@@ -97,7 +99,7 @@ class BodyStore:
             raise ValueError(f"a new object takes {OBJECT_RANDOM_BYTES} random bytes, not {len(random)}")
         plain, nonce = random[: 3 * KEY_BYTES], random[3 * KEY_BYTES :]
         wrapped = nonce + self._wrap.encrypt(nonce, plain, _WRAP_CONTEXT + b"%d" % body)
-        db.execute("INSERT INTO object_keys (body, wrapped) VALUES (?, ?)", (body, wrapped))
+        db.note("object_keys", "INSERT INTO object_keys (body, wrapped) VALUES (?, ?)", (body, wrapped))
         return ObjectKeys(plain)
 
     def keys(self, db: apsw.Connection, body: int) -> ObjectKeys | None:

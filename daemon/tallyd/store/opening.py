@@ -59,11 +59,12 @@ from tallyd.store.migrations import Migration
 from tallyd.store.probe import try_two_processes
 from tallyd.store.refusals import ExitCode, StartRefused
 from tallyd.store.store import Store
+from tallyd.store.writer import Writer
 from tallystick.paths import Paths
 
-Bootstrap = Callable[[apsw.Connection, Identity, Keys], None]
+Bootstrap = Callable[[Writer, Identity, Keys], None]
 """Writes the ledger's first rows, inside the transaction that makes the store."""
-OnAdopt = Callable[[apsw.Connection, Identity, Epoch], None]
+OnAdopt = Callable[[Writer, Identity, Epoch], None]
 """Records an adoption, inside the transaction that begins the epoch: the identity as it was, and the new
 epoch."""
 OnStep = Callable[[str], None]
@@ -207,7 +208,7 @@ class _Opening:
 
     # --- what is there ------------------------------------------------------------------------------------
 
-    def _existing_database(self) -> apsw.Connection | None:
+    def _existing_database(self) -> Writer | None:
         """The database that is there, checked and with its settings made; None where there is none to
         open."""
         size, log_size = _size(self._paths.database), _size(self._paths.database + "-wal")
@@ -221,8 +222,8 @@ class _Opening:
         pragmas.apply(writer, pragmas.WRITER)
         return writer
 
-    def _connect(self, *, create: bool) -> apsw.Connection:
-        writer = pragmas.connect(self._paths.database, create=create, vfs=self._vfs)
+    def _connect(self, *, create: bool) -> Writer:
+        writer = pragmas.connect_writer(self._paths.database, create=create, vfs=self._vfs)
         self._held.callback(writer.close)
         return writer
 
@@ -255,8 +256,8 @@ class _Opening:
     # --- first start --------------------------------------------------------------------------------------
 
     def _make(
-        self, writer: apsw.Connection | None, bootstrap: Bootstrap, step: OnStep
-    ) -> tuple[apsw.Connection, Identity, Keys]:
+        self, writer: Writer | None, bootstrap: Bootstrap, step: OnStep
+    ) -> tuple[Writer, Identity, Keys]:
         """The steps ``keys`` and ``database`` of a first start."""
         if writer is None:
             self._machine.probe(self._paths.data_dir)
@@ -278,7 +279,7 @@ class _Opening:
 
     def _go_on(
         self,
-        writer: apsw.Connection,
+        writer: Writer,
         identity: Identity,
         known: Marker | Unreadable | None,
         adopt: str | None,
@@ -326,7 +327,7 @@ class _Opening:
             raise _put_back(self._paths, identity, against)
 
     def _begin_epoch(
-        self, writer: apsw.Connection, identity: Identity, readable: list[Marker], on_adopt: OnAdopt
+        self, writer: Writer, identity: Identity, readable: list[Marker], on_adopt: OnAdopt
     ) -> Identity:
         """Go on from what is here, in an epoch after all that are known of."""
         same = [found for found in readable if found.store_id == identity.store_id]

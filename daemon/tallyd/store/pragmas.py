@@ -32,6 +32,7 @@ from typing import Final, NamedTuple
 import apsw
 
 from tallyd.store.refusals import ExitCode, StartRefused
+from tallyd.store.writer import Writer
 
 SQLITE_VERSION_MIN: Final = (3, 51, 3)
 """Before it, resetting the write-ahead log could lose an acknowledged commit."""
@@ -92,12 +93,26 @@ def check_sqlite_version(version: str) -> None:
 
 def connect(path: str, *, create: bool = False, vfs: str | None = None) -> apsw.Connection:
     """A bare connection: nothing of the file is read or changed yet. Raises apsw.Error."""
-    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-    connection = apsw.Connection(path, flags, vfs=vfs, statementcachesize=STATEMENTS_CACHED)
+    connection = apsw.Connection(path, _flags(create), vfs, STATEMENTS_CACHED)
+    _prepare(connection)
+    return connection
+
+
+def connect_writer(path: str, *, create: bool, vfs: str | None) -> Writer:
+    """The same for the one that writes."""
+    connection = Writer(path, _flags(create), vfs, STATEMENTS_CACHED)
+    _prepare(connection)
+    return connection
+
+
+def _flags(create: bool) -> int:
+    return apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+
+
+def _prepare(connection: apsw.Connection) -> None:
     # Until the store is found good, closing must leave the log where it is.
     checkpoint_on_close(connection, False)
     connection.set_busy_timeout(BUSY_MS_MAX)
-    return connection
 
 
 def apply(connection: apsw.Connection, pragmas: tuple[Pragma, ...]) -> None:

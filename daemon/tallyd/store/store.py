@@ -15,6 +15,7 @@ from tallyd.store.filesystem import FileSystem
 from tallyd.store.identity import Epoch, Identity
 from tallyd.store.keys import Keys
 from tallyd.store.locks import KernelLock
+from tallyd.store.writer import Writer
 from tallystick.paths import Paths
 from tallystick.protocol.limits import READ_TRANSACTION_MS_MAX
 
@@ -42,7 +43,7 @@ class Store:
         self,
         paths: Paths,
         *,
-        writer: apsw.Connection,
+        writer: Writer,
         identity: Identity,
         keys: Keys,
         filesystem: FileSystem,
@@ -98,12 +99,15 @@ class Store:
         """Of the write-ahead log, what commits have filled since its last reset; the file keeps its size."""
         return self._log_frames * FRAME_BYTES
 
-    def reset_log(self) -> bool:
+    def reset_log(self, kept_bytes_max: int) -> bool:
         """Copy everything, so that the next commit begins the log again from its beginning.
 
         The file keeps its size: blocks that the file system has allocated already are flushed sooner than new
-        ones, and under load the log is reset several times a second. Otherwise as :meth:`truncate`.
+        ones, and under load the log is reset several times a second. One that could not be reset for a while,
+        and is longer than ``kept_bytes_max``, is cut. Otherwise as :meth:`truncate`.
         """
+        if self.wal_bytes() > kept_bytes_max:
+            return self.truncate(self.writer)
         return self._checkpoint_whole(self.writer, apsw.SQLITE_CHECKPOINT_RESTART)
 
     def truncate(self, connection: apsw.Connection) -> bool:

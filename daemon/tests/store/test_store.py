@@ -70,17 +70,19 @@ def test_case_030_a_passive_checkpoint_copies_and_truncate_resets(opened: Opener
 
 
 def test_case_030_a_reset_log_is_filled_again_from_its_beginning(opened: Opener) -> None:
-    """After a reset the next commits fill the file from its start, and it does not grow while they do."""
+    """After a reset commits fill the file from its start, and it does not grow; one too long is cut."""
     store = opened()
     append(store.writer, 1)
     append(store.writer, 2)
     filled, size = store.log_bytes_used, store.wal_bytes()
     assert 0 < filled < size
-    assert store.reset_log()
+    assert store.reset_log(kept_bytes_max=size)
     assert store.log_bytes_used == 0
     append(store.writer, 3)
     assert 0 < store.log_bytes_used < filled
     assert store.wal_bytes() == size
+    assert store.reset_log(kept_bytes_max=size - 1)
+    assert store.log_bytes_used == store.wal_bytes() == 0
 
 
 def test_case_028_a_reader_in_the_way_is_told_and_not_waited_for_long(opened: Opener) -> None:
@@ -93,7 +95,7 @@ def test_case_028_a_reader_in_the_way_is_told_and_not_waited_for_long(opened: Op
         append(store.writer, 2)
         filled = store.log_bytes_used
         assert not store.truncate(store.writer)
-        assert not store.reset_log()
+        assert not store.reset_log(kept_bytes_max=0)
         assert store.log_bytes_used == filled > 0
         assert store.writer.execute("PRAGMA busy_timeout").fetchall() == [(BUSY_MS_MAX,)]
         reader.execute("COMMIT").fetchall()
