@@ -8,7 +8,7 @@ from cells import KEY, Cell, Refusal
 from effects import CLIENT, Place
 from harness.dumps import Effect
 from harness.wire import Request, request
-from world import World
+from world import GRANTED, GUEST, World
 
 RECEIPT: Final = "receipt-1"
 NOWHERE: Final = "0" * 32
@@ -40,6 +40,18 @@ def _space_cell(operation: str, args: dict[str, Any] | None = None, situation: s
     return _cell(
         operation, args or {}, other, situation=situation, at="project", names=("space_id", operation)
     )
+
+
+def _participant_cell(operation: str, args: dict[str, Any]) -> Cell:
+    """A cell of an operation on the participant that the world has for it."""
+    other = {"participant_id": f"part-{NOWHERE}"}
+    return _cell(operation, args, other, at="project", names=("participant_id", operation))
+
+
+def _activate(world: World) -> Request:
+    participant, digest = world.others["space_participant_activate"], world.others["activate digest"]
+    args = {"participant_id": participant, "subject_digest": digest}
+    return request(CLIENT, "space_participant_activate", args, project=world.project, key=KEY)
 
 
 def _purpose(world: World) -> Request:
@@ -82,6 +94,30 @@ STEWARD_CELLS: Final = (
         {"change_id": f"papc-{NOWHERE}"},
         at="governed",
         names=("change_id", "change to cancel"),
+    ),
+    _cell(
+        "space_participant_add",
+        {**GUEST, "subject_ref": "prin-new"},
+        {"role": "contributor"},
+        at="project",
+        names=("space_id", "access"),
+    ),
+    Cell(Place("space_participant_activate", CLIENT), "", _activate, lambda _: {"subject_digest": "0" * 64}),
+    _participant_cell("space_participant_update", {"role": "contributor", "status": "muted"}),
+    _participant_cell("space_participant_remove", {}),
+    _cell(
+        "space_access_grant_create",
+        {**GRANTED, "subject_ref": "prin-new"},
+        {"allowed_actions": ["contribute"]},
+        at="project",
+        names=("space_id", "access"),
+    ),
+    _cell(
+        "space_access_grant_revoke",
+        {},
+        {"space_access_id": f"sgrant-{NOWHERE}"},
+        at="project",
+        names=("space_access_id", "space_access_grant_revoke"),
     ),
     _space_cell("space_access_widen_prepare", _PROPOSED),
     _cell(

@@ -246,6 +246,8 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
     failed = fail("w-failed", attempts["claim failed"], retryable=True)
     assert worker.ask(failed).result["state"] == "queued"
     others = {"project": project, **_for_stewards(client, project, space.space_id)}
+    others |= _for_access(client, project)
+    others |= _for_speakers(client, project, space, question, evidence)
     return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts, others)
 
 
