@@ -18,6 +18,9 @@ stale       refused     refused      refused
 Whoever finds a change stale is refused, and the change is stale from then on: a refusal that changes the
 state. It writes no event, since the protocol knows none for it; the log's row of the refusal commits to it.
 
+The item set is read anew, and hashed, at each preparing and confirming: some 3 µs a contribution of the
+clerk's time (20,000 of them: 60 ms), for what nobody does often.
+
 This module knows what the two have in common. ``policy_changes`` and ``widenings`` know whose they are, what
 they propose, and what confirming them does.
 """

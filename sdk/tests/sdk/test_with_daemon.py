@@ -158,6 +158,24 @@ def test_what_becomes_of_projects_and_spaces_is_answered_with_its_record(client:
     assert list(client.project_access_policy_changes(project)) == [change, other, dropped_change]
 
 
+def test_an_order_that_the_owner_declared_is_held_to(
+    client: Client, tallyd: Tallyd, space: records.Space
+) -> None:
+    """By the settings file a policy is wider: narrowing to it is forbidden, and a widening is for it."""
+    settings = Path(tallyd.data_dir, "tallyd.toml")
+    settings.write_text('[orders]\npolicies = ["policy-open", "policy-default"]\n')
+    tallyd.restart()
+    with pytest.raises(errors.Forbidden):
+        client.space_policy_narrow(space, policy_set_ref="policy-open")
+    widening = client.space_access_widen_prepare(space, proposed_policy_set_ref="policy-open").value
+    client.space_access_widen_confirm(space.project_id, widening.widening_id, "rcpt-1")
+    assert client.space_show(space.project_id, space.space_id).policy_set_ref == "policy-open"
+    change = client.project_access_policy_change_prepare(
+        space.project_id, proposed_policy_set_ref="policy-open"
+    ).value
+    assert change.effective_change == "widening"
+
+
 def test_lists_are_read_whole_over_one_snapshot(client: Client, space: records.Space) -> None:
     """All items come, in order and once, in pages of any size; what is added meanwhile does not shift them.
     """
