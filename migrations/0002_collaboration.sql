@@ -52,6 +52,7 @@ CREATE TABLE dispositions (
     created_ms    INTEGER NOT NULL,
     UNIQUE (target, kind)
 ) STRICT;
+CREATE INDEX dispositions_of_space ON dispositions (space, position);
 
 CREATE TABLE reactions (
     position        INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
@@ -65,3 +66,6 @@ CREATE TABLE reactions (
     updated_ms      INTEGER NOT NULL,
     UNIQUE (target, actor_ref, key)
 ) STRICT;
+
+-- The events that stand in no project, by which they are read in order.
+CREATE INDEX events_of_realm ON log (position) WHERE project IS NULL AND event_id IS NOT NULL;

@@ -38,7 +38,7 @@ from tallyd.clerk.refusals import SUPPRESSED, SUPPRESSED_BEGIN, RefusalMeter
 from tallyd.ledger import attempts, ids, log, skeleton
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Refused, Transaction
-from tallyd.operations.events import shown
+from tallyd.operations.events import shows
 from tallyd.store.ambient import Ambient
 from tallyd.store.bodies import mac
 from tallystick.protocol import limits
@@ -628,8 +628,7 @@ def _authorize_replay(tx: Transaction, first: LogRow, request: Request, admissio
     reply, because a lost reply must be recoverable.
     """
     if request.operation.socket is not Socket.WORKER:
-        kept = shown(tx, admission)
-        if kept is not None and first.stream is not None and not kept(first):
+        if first.stream is not None and not shows(tx, admission, first):
             raise not_found("result of this command", "that this actor may still see")
         return
     attempt = admission.attempt

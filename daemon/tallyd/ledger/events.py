@@ -8,15 +8,17 @@ cursor says how far it came.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+import apsw
 import msgspec
 
 from tallyd.ledger import ids, log, skeleton, times
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.pages import Room
 from tallyd.ledger.view import View
+from tallyd.ledger.withheld import Range, Withheld
 
 SCAN_ROWS_MAX: Final = 8_192
 """Rows that one filtered read looks at: bounds its read transaction."""
@@ -27,10 +29,17 @@ _PAYLOAD_HEAD: Final = (
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Events found, each in canonical JSON, and the sequence up to which the source was looked at."""
+    """Events found, each in canonical JSON, the sequence up to which the source was looked at, and what was
+    withheld on the way.
+    """
 
     events: list[bytes]
     seen: int
+    withheld: list[Range]
+
+
+Withholds = Callable[[LogRow], str | None]
+"""Why a row is kept from a reader, or None where it is shown."""
 
 
 def payload_digest(payload: bytes, schema_ref: str) -> str:
@@ -89,27 +98,70 @@ def after(
     sequence: int,
     prefixes: Sequence[str],
     limit: int,
-    shows: Callable[[LogRow], bool] | None = None,
+    withholds: Withholds | None = None,
 ) -> Batch:
     """Up to ``limit`` events of a project after a sequence, or as many as fit a reply, one at least.
 
-    What ``shows`` keeps back is passed over as if it were not there: a gap in the sequence.
+    What is withheld is passed over as if it were not there, a gap in the sequence; it is counted before the
+    filter.
     """
-    found: list[bytes] = []
-    room, seen = Room(), sequence
     cursor = view.db.execute(
         log.SELECT + "WHERE project = ? AND project_sequence > ? ORDER BY project_sequence LIMIT ?",
-        (project, sequence, limit if not prefixes and shows is None else SCAN_ROWS_MAX),
+        (project, sequence, limit if not prefixes and withholds is None else SCAN_ROWS_MAX),
     )
+    try:
+        return _batch(view, _by_sequence(cursor), sequence, prefixes, limit, withholds)
+    finally:
+        cursor.close()
+
+
+def of_realm_after(view: View, position: int, prefixes: Sequence[str], limit: int) -> Batch:
+    """The same of the events that stand in no project, numbered by their positions in the log."""
+    cursor = view.db.execute(
+        log.SELECT + "INDEXED BY events_of_realm WHERE project IS NULL AND event_id IS NOT NULL "
+        "AND position > ? ORDER BY position LIMIT ?",
+        (position, limit if not prefixes else SCAN_ROWS_MAX),
+    )
+    try:
+        return _batch(view, _by_position(cursor), position, prefixes, limit, None)
+    finally:
+        cursor.close()
+
+
+def _by_sequence(cursor: apsw.Cursor) -> Iterator[tuple[int, LogRow]]:
     for values in cursor:
         row = LogRow(*values)
-        assert row.type is not None
         assert row.project_sequence is not None
-        if matches(row.type, prefixes) and (shows is None or shows(row)):
+        yield row.project_sequence, row
+
+
+def _by_position(cursor: apsw.Cursor) -> Iterator[tuple[int, LogRow]]:
+    for values in cursor:
+        row = LogRow(*values)
+        yield row.position, row
+
+
+def _batch(
+    view: View,
+    numbered: Iterator[tuple[int, LogRow]],
+    seen: int,
+    prefixes: Sequence[str],
+    limit: int,
+    withholds: Withholds | None,
+) -> Batch:
+    found: list[bytes] = []
+    room, withheld = Room(telling=withholds is not None), Withheld()
+    for number, row in numbered:
+        assert row.type is not None
+        reason = None if withholds is None else withholds(row)
+        if reason is not None:
+            withheld.add(number, reason)
+        elif matches(row.type, prefixes):
             event = envelope(view, row)
             if len(found) == limit or not room.takes(event):
                 break
             found.append(event)
-        seen = row.project_sequence
-    cursor.close()
-    return Batch(found, seen)
+            withheld.settle()
+        seen = number
+    withheld.settle()
+    return Batch(found, seen, withheld.ranges)

@@ -15,6 +15,8 @@ _ID: Final = re.compile(r"([a-z]+)-([0-9a-f]{32})\Z")
 
 REALM_ID: Final = "realm-personal"
 OWNER: Final = "prin-owner"
+REALM_EVENTS: Final = "events:realm"
+"""The source of cursors of what stands in no project (KCP section 6)."""
 SYSTEM: Final = "tallyd"
 """The actor of what the daemon does of itself."""
 

@@ -19,6 +19,7 @@ import msgspec
 from tallyd.ledger import skeleton
 from tallyd.ledger.cursors import Expired
 from tallyd.ledger.view import View
+from tallyd.ledger.withheld import RANGE_BYTES_MAX, RANGE_NODES, RANGES_MAX, Withheld
 from tallystick.protocol import limits
 from tallystick.protocol.problems import invalid, snapshot_expired
 
@@ -28,11 +29,12 @@ _ENVELOPE_NODES: Final = 64
 
 
 class Room:
-    """What is left of a reply while items are added to it."""
+    """What is left of a reply while items are added to it; less where it also tells what is withheld."""
 
-    def __init__(self) -> None:
-        self._bytes = limits.REPLY_BYTES_MAX - _ENVELOPE_BYTES
-        self._nodes = limits.NODES_MAX - _ENVELOPE_NODES
+    def __init__(self, *, telling: bool = False) -> None:
+        ranges = RANGES_MAX if telling else 0
+        self._bytes = limits.REPLY_BYTES_MAX - _ENVELOPE_BYTES - ranges * RANGE_BYTES_MAX
+        self._nodes = limits.NODES_MAX - _ENVELOPE_NODES - ranges * RANGE_NODES
         self._empty = True
 
     def takes(self, item: bytes) -> bool:
@@ -127,13 +129,19 @@ def _filter_digest(filters: tuple[str | None, ...]) -> str | None:
 
 
 def page(
-    view: View, asked: Ask, snapshot: Snapshot, boundary_source: str, rows: Iterable[tuple[int, bytes]]
+    view: View,
+    asked: Ask,
+    snapshot: Snapshot,
+    boundary_source: str,
+    rows: Iterable[tuple[int, bytes]],
+    withheld: Withheld | None = None,
 ) -> bytes:
     """The result of a list: ``rows`` yields position and rendered item, in order, beginning after the
-    snapshot's place.
+    snapshot's place. It is not resumed after an item that the page does not take; what it has settled of
+    ``withheld`` until then is told with the page.
     """
     items: list[bytes] = []
-    room, last, more = Room(), snapshot.after, False
+    room, last, more = Room(telling=withheld is not None), snapshot.after, False
     for position, item in rows:
         if len(items) == asked.limit or not room.takes(item):
             more = True
@@ -145,6 +153,8 @@ def page(
         "items": skeleton.embedded(b"[" + b",".join(items) + b"]"),
         "snapshot": view.cursors.snapshot(asked.source, snapshot.bound, snapshot.boundary),
     }
+    if withheld is not None:
+        said["withheld"] = withheld.ranges
     if more:
         said["next"] = view.cursors.continuation(
             asked.source, snapshot.bound, snapshot.boundary, last, f=snapshot.f

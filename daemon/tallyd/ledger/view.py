@@ -217,3 +217,10 @@ class View:
     def project_head(self, project: int) -> int:
         """The last sequence of a project's events."""
         return self.number("SELECT max(project_sequence) FROM log WHERE project = ?", project)
+
+    def realm_head(self) -> int:
+        """The position of the last event that stands in no project."""
+        return self.number(
+            "SELECT max(position) FROM log INDEXED BY events_of_realm "
+            "WHERE project IS NULL AND event_id IS NOT NULL"
+        )

@@ -28,7 +28,6 @@ from tallystick.protocol.problems import invalid, not_found, stale_revision
 
 AGENT_SCHEMA: Final = "schema:tallystick-agent-v1"
 LIFECYCLE: Final = {"active": frozenset({"revoked"}), "revoked": frozenset[str]()}
-REALM_EVENTS: Final = "events:realm"
 
 
 def directory(agent_id: str) -> str:
@@ -136,8 +135,8 @@ def show(view: View, request: Request, _admission: Admission) -> Served:
 def list_(view: View, request: Request, _admission: Admission) -> Served:
     """``tallystick_agent_list``: in the order in which they were added."""
     asked = pages.ask("list:agents", request.args)
-    snapshot = pages.open_page(view, asked, lambda: view.stream_head(log.REALM_STREAM))
-    return Served(pages.page(view, asked, snapshot, REALM_EVENTS, _rows(view, snapshot)))
+    snapshot = pages.open_page(view, asked, view.realm_head)
+    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, _rows(view, snapshot)))
 
 
 def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.ledger import ids, log, pages, skeleton, times
+from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import View
 from tallyd.operations.results import Served, given, optional
@@ -24,7 +24,6 @@ from tallystick.protocol.envelope import Request
 from tallystick.protocol.problems import invalid, not_found
 from tallystick.protocol.records import Manifest
 
-REALM_EVENTS: Final = "events:realm"
 CLASS_DEFAULT: Final = "class-default"
 BUILT_IN_NAME: Final = "Local developer assistant"
 BUILT_IN_DESCRIPTION: Final = "Whatever assistant the owner runs on this machine."
@@ -143,8 +142,8 @@ def show(view: View, request: Request, _admission: Admission) -> Served:
 def list_(view: View, request: Request, _admission: Admission) -> Served:
     """``assistant_list``: in the order in which they were made, the built-in one first."""
     asked = pages.ask("list:assistants", request.args)
-    snapshot = pages.open_page(view, asked, lambda: view.stream_head(log.REALM_STREAM))
-    return Served(pages.page(view, asked, snapshot, REALM_EVENTS, _rows(view, snapshot)))
+    snapshot = pages.open_page(view, asked, view.realm_head)
+    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, _rows(view, snapshot)))
 
 
 def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
@@ -286,8 +285,9 @@ def list_revisions(view: View, request: Request, _admission: Admission) -> Serve
     if definition is not None:
         find(view, definition)
     asked = pages.ask("list:assistant-revisions", args, (definition,))
-    snapshot = pages.open_page(view, asked, lambda: view.stream_head(log.REALM_STREAM))
-    return Served(pages.page(view, asked, snapshot, REALM_EVENTS, _revision_rows(view, snapshot, definition)))
+    snapshot = pages.open_page(view, asked, view.realm_head)
+    rows = _revision_rows(view, snapshot, definition)
+    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, rows))
 
 
 def _revision_rows(

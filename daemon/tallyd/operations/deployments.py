@@ -18,11 +18,11 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.ledger import ids, log, pages, skeleton, times
+from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.ledger.view import View
 from tallyd.operations import assistants
-from tallyd.operations.assistants import REALM_EVENTS, realm_event
+from tallyd.operations.assistants import realm_event
 from tallyd.operations.results import Served, check_revision, optional
 from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
@@ -207,8 +207,8 @@ def list_(view: View, request: Request, _admission: Admission) -> Served:
     if revision is not None and assistants.revision_position(view, revision) is None:
         raise not_found("assistant revision", revision)
     asked = pages.ask("list:deployments", args, (revision,))
-    snapshot = pages.open_page(view, asked, lambda: view.stream_head(log.REALM_STREAM))
-    return Served(pages.page(view, asked, snapshot, REALM_EVENTS, _rows(view, snapshot, revision)))
+    snapshot = pages.open_page(view, asked, view.realm_head)
+    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, _rows(view, snapshot, revision)))
 
 
 def _rows(view: View, snapshot: pages.Snapshot, revision: str | None) -> Iterator[tuple[int, bytes]]:

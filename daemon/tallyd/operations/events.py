@@ -12,6 +12,7 @@ from tallyd.admission.access import EVERYTHING, Rights
 from tallyd.ledger import attempts, events, ids, log, skeleton
 from tallyd.ledger.cursors import Expired, filter_digest
 from tallyd.ledger.view import ProjectRow, View
+from tallyd.ledger.withheld import ABOVE_CEILING, NOT_VISIBLE
 from tallyd.operations import lenses
 from tallyd.operations.results import Served, optional
 from tallystick.protocol import arguments, limits
@@ -44,13 +45,22 @@ def source_of(view: View, admission: Admission, source: str, narrowed: str | Non
     return project
 
 
-def _follow(view: View, project: ProjectRow, cursor: str | None, prefixes: Sequence[str]) -> Follow:
+def follow_project(view: View, project: ProjectRow, cursor: str | None, prefixes: Sequence[str]) -> Follow:
     """Raises Refusal ``invalid`` or ``cursor-expired``."""
-    source = project.project_id
-    follow = Follow(source, project.position, 0, tuple(prefixes))
+    follow = Follow(project.project_id, project.position, 0, tuple(prefixes))
     if cursor is None:
         return follow
-    head = view.project_head(project.position)
+    return _placed(view, follow, cursor, view.project_head(project.position))
+
+
+def follow_realm(view: View, cursor: str | None, prefixes: Sequence[str]) -> Follow:
+    """The same of the events that stand in no project, whose places are positions in the log."""
+    follow = Follow(ids.REALM_EVENTS, log.REALM_STREAM, 0, tuple(prefixes))
+    return follow if cursor is None else _placed(view, follow, cursor, view.realm_head())
+
+
+def _placed(view: View, follow: Follow, cursor: str, head: int) -> Follow:
+    source = follow.source
     try:
         at = view.cursors.read(cursor, source, "$.args.after_cursor")
     except Expired:
@@ -74,9 +84,10 @@ def expired(view: View, source: str, head: int) -> Exception:
     )
 
 
-class Shown:
-    """Which events an actor is shown: those of streams that it sees, up to its ceiling, and of lenses that
-    are there for it. One look, one of these.
+class Withheld:
+    """Which events an actor is not shown, and why: those of streams that it does not see, of lenses that are
+    not there for it, and what is above its ceiling. Of those that stand in no project it sees its own. One
+    look, one of these.
     """
 
     def __init__(self, view: View, admission: Admission) -> None:
@@ -84,14 +95,19 @@ class Shown:
         self._admission = admission
         self._streams: dict[int, Rights | None] = {}
 
-    def __call__(self, row: log.LogRow) -> bool:
+    def __call__(self, row: log.LogRow) -> str | None:
+        """The reason, of a closed set; None for what is shown."""
         assert row.stream is not None
+        if row.project is None:
+            return None if row.actor == self._admission.actor else NOT_VISIBLE
         if row.stream not in self._streams:
             self._streams[row.stream] = self._rights(row.stream)
         held = self._streams[row.stream]
-        if held is None or not (held is EVERYTHING or held.reaches(self._view, str(row.classification))):
-            return False
-        return lenses.event_shown(self._view, self._admission, row)
+        if held is None or not lenses.event_shown(self._view, self._admission, row):
+            return NOT_VISIBLE
+        if held is EVERYTHING or held.reaches(self._view, str(row.classification)):
+            return None
+        return ABOVE_CEILING
 
     def _rights(self, stream: int) -> Rights | None:
         """None where the stream's space is not seen; a stream of no space goes with its project."""
@@ -106,14 +122,20 @@ class Shown:
         return held if held.reads else None
 
 
-def shown(view: View, admission: Admission) -> Shown | None:
-    """None for the owner, who is shown all of them."""
-    return None if admission.agent is None else Shown(view, admission)
+def withheld(view: View, admission: Admission) -> Withheld | None:
+    """None for the owner, from whom nothing is."""
+    return None if admission.agent is None else Withheld(view, admission)
+
+
+def shows(view: View, admission: Admission, row: log.LogRow) -> bool:
+    """Whether an actor is shown one event."""
+    kept = withheld(view, admission)
+    return kept is None or kept(row) is None
 
 
 def look(view: View, admission: Admission, follow: Follow, limit: int) -> tuple[events.Batch, str]:
     """One look: what there is, and the cursor after it."""
-    kept = shown(view, admission)
+    kept = withheld(view, admission)
     found = events.after(view, follow.project, follow.after, follow.prefixes, limit, kept)
     return found, view.cursors.token(follow.source, found.seen, f=follow.f)
 
@@ -123,7 +145,7 @@ def read(view: View, request: Request, admission: Admission) -> Served:
     args = request.args
     assert isinstance(args, arguments.EventsReadArgs)
     project = source_of(view, admission, args.source, optional(args.project_id))
-    follow = _follow(view, project, optional(args.after_cursor), optional(args.type_prefixes) or ())
+    follow = follow_project(view, project, optional(args.after_cursor), optional(args.type_prefixes) or ())
     found, cursor = look(view, admission, follow, args.limit)
     said = {
         "events": skeleton.embedded(b"[" + b",".join(found.events) + b"]"),
@@ -147,7 +169,7 @@ class Following:
         project = source_of(view, admission, args.source, None)
         filters = optional(args.filters)
         prefixes = None if filters is None else optional(filters.type_prefixes)
-        self._follow = _follow(view, project, args.after_cursor, prefixes or ())
+        self._follow = follow_project(view, project, args.after_cursor, prefixes or ())
 
     @property
     def project(self) -> int:
@@ -178,8 +200,7 @@ def payload(view: View, request: Request, admission: Admission) -> Served:
     assert row.payload is not None
     assert row.schema_ref is not None
     assert row.classification is not None
-    kept = shown(view, admission)
-    if kept is not None and not kept(row):
+    if not shows(view, admission, row):
         raise not_found("event", args.event_id)
     events.note(view, row)
     rendered = view.render(row.payload)

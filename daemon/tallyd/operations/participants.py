@@ -170,7 +170,7 @@ def activate(tx: Transaction, request: Request, admission: Admission) -> Applied
 
 
 def update(tx: Transaction, request: Request, admission: Admission) -> Applied:
-    """``space_participant_update``: what is left out stays; with nothing named it is a revision all the same."""
+    """``space_participant_update``: what is left out stays; with nothing named it is a revision too."""
     args = request.args
     assert isinstance(args, arguments.SpaceParticipantUpdateArgs)
     row, space = _steered(tx, request, admission, args.participant_id)

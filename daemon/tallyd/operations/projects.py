@@ -18,8 +18,6 @@ from tallystick.protocol.problems import stale_revision
 PROJECT_SCHEMA: Final = "schema:project-v1"
 CLASS_DEFAULT: Final = "class-default"
 POLICY_DEFAULT: Final = "policy-default"
-REALM_EVENTS: Final = "events:realm"
-"""The source of the boundary cursor of lists that stand in no project (KCP section 6)."""
 
 
 def record(row: ProjectRow) -> bytes:
@@ -117,10 +115,8 @@ def show(view: View, _request: Request, admission: Admission) -> Served:
 def list_(view: View, request: Request, admission: Admission) -> Served:
     """``project_list``: in the order in which they were made."""
     asked = pages.ask("list:projects", request.args)
-    snapshot = pages.open_page(
-        view, asked, lambda: view.number("SELECT max(stream_sequence) FROM log WHERE stream = 0")
-    )
-    return Served(pages.page(view, asked, snapshot, REALM_EVENTS, _rows(view, admission, snapshot)))
+    snapshot = pages.open_page(view, asked, view.realm_head)
+    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, _rows(view, admission, snapshot)))
 
 
 def _rows(view: View, admission: Admission, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
