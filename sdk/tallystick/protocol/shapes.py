@@ -240,6 +240,8 @@ ParticipantStatus = Literal["proposed", "active", "muted", "revoked"]
 GrantStatus = Literal["active", "revoked", "expired"]
 LensKind = Literal["stream", "workbench", "pulse", "branch_compare", "ensemble", "provenance", "custom"]
 ReactionState = Literal["present", "removed"]
+DispositionKind = Literal["withdraw", "supersede", "redact", "retract"]
+WithheldReason = Literal["above_ceiling", "not_visible"]
 UploadState = Literal[
     "prepared",
     "uploading",

@@ -107,6 +107,16 @@ from .policy import (
     ProjectAccessPolicyChangeShowArgs,
 )
 from .reaction import ReactionSetArgs
+from .reading import (
+    TallystickAssemblyListArgs,
+    TallystickBranchShowArgs,
+    TallystickContributionListArgs,
+    TallystickDispositionListArgs,
+    TallystickEventsReadArgs,
+    TallystickFrontierListArgs,
+    TallystickRelationListArgs,
+    TallystickRelationShowArgs,
+)
 from .realm import ProjectCreateArgs, ProjectListArgs, ProjectShowArgs, RealmShowArgs
 from .service import (
     DiagnoseArgs,
@@ -235,12 +245,20 @@ __all__ = [
     "TallystickArtifactBeginArgs",
     "TallystickArtifactGetArgs",
     "TallystickArtifactPutArgs",
+    "TallystickAssemblyListArgs",
+    "TallystickBranchShowArgs",
+    "TallystickContributionListArgs",
+    "TallystickDispositionListArgs",
     "TallystickEraseArgs",
+    "TallystickEventsReadArgs",
+    "TallystickFrontierListArgs",
     "TallystickInvocationFailArgs",
     "TallystickInvocationNextArgs",
     "TallystickInvocationProgressArgs",
     "TallystickInvocationRenewArgs",
     "TallystickLimitsArgs",
+    "TallystickRelationListArgs",
+    "TallystickRelationShowArgs",
     "TallystickShutdownArgs",
     "TallystickStatusArgs",
 ]

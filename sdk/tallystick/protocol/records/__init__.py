@@ -82,6 +82,20 @@ from .lens import Lens, LensCard, LensContribution, LensPage, LensView
 from .model import DigestRef, KeyedDigestRef, ModelCall, ModelUsage, UnkeyedDigestRef
 from .next import InvocationNext
 from .part import ContributionPart, PartShape
+from .reading import (
+    AssemblySummary,
+    AssemblySummaryPage,
+    Branch,
+    DisposedContribution,
+    DisposedContributionPage,
+    DisposedRelation,
+    DisposedRelationPage,
+    Disposition,
+    DispositionPage,
+    EventsRead,
+    FrontierPage,
+    Withheld,
+)
 from .realm import Project, ProjectAccessPolicyChange, ProjectAccessPolicyChangePage, ProjectPage, Realm
 from .service import (
     Diagnosis,
@@ -111,6 +125,8 @@ __all__ = [
     "AssemblyItem",
     "AssemblyOmission",
     "AssemblyRelation",
+    "AssemblySummary",
+    "AssemblySummaryPage",
     "AssemblyTotals",
     "AssemblyTransformation",
     "AssistantAlias",
@@ -121,6 +137,7 @@ __all__ = [
     "AssistantDeploymentPage",
     "AssistantRevision",
     "AssistantRevisionPage",
+    "Branch",
     "Contribution",
     "ContributionDisposition",
     "ContributionPage",
@@ -134,6 +151,12 @@ __all__ = [
     "DisclosureItem",
     "DisclosureManifest",
     "DisclosureTransformation",
+    "DisposedContribution",
+    "DisposedContributionPage",
+    "DisposedRelation",
+    "DisposedRelationPage",
+    "Disposition",
+    "DispositionPage",
     "EmittedEvent",
     "EpochStatus",
     "Erasure",
@@ -142,10 +165,12 @@ __all__ = [
     "EventPage",
     "EventPayload",
     "Events",
+    "EventsRead",
     "Features",
     "FileSystemStatus",
     "First",
     "Frontier",
+    "FrontierPage",
     "HelloResult",
     "Invocation",
     "InvocationClaim",
@@ -194,5 +219,6 @@ __all__ = [
     "Stopping",
     "UnkeyedDigestRef",
     "Versions",
+    "Withheld",
     "decode_event",
 ]

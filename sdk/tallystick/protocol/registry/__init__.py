@@ -37,6 +37,7 @@ from ._model import (
     TALLYSTICK_ARTIFACT,
     TALLYSTICK_CORE,
     TALLYSTICK_ERASURE,
+    TALLYSTICK_SPACE,
     TALLYSTICK_WORKER,
     Emission,
     Kind,
@@ -50,6 +51,7 @@ from ._model import (
 from ._participant import PARTICIPANT
 from ._policy import POLICY
 from ._reaction import REACTION
+from ._reading import READING
 from ._realm import REALM
 from ._service import SERVICE
 from ._snapshot import SNAPSHOT
@@ -88,6 +90,7 @@ _SERVED: Final = (
     CONTRIBUTION,
     DISPOSITION,
     REACTION,
+    READING,
     LENS,
     SNAPSHOT,
     CONTEXT,
@@ -152,6 +155,7 @@ BUNDLES: Final[dict[str, Bundle]] = {
         _bundle(TALLYSTICK_AGENT, own=True),
         _bundle(TALLYSTICK_ERASURE, own=True),
         _bundle(TALLYSTICK_ARTIFACT, own=True),
+        _bundle(TALLYSTICK_SPACE, own=True),
     )
 }
 
