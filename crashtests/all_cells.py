@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
+from artifact_cells import ARTIFACT_CELLS, ARTIFACT_REFUSALS
 from cells import Cell, Refusal
 from disposition_cells import DISPOSITION_CELLS
 from kernel_cells import KERNEL_CELLS, KERNEL_REFUSALS
 from lens_cells import LENS_CELLS, LENS_REFUSALS
 from steward_cells import STEWARD_CELLS, STEWARD_REFUSALS
 
-CELLS: Final[tuple[Cell, ...]] = (*KERNEL_CELLS, *STEWARD_CELLS, *LENS_CELLS, *DISPOSITION_CELLS)
-REFUSALS: Final[tuple[Refusal, ...]] = (*KERNEL_REFUSALS, *STEWARD_REFUSALS, *LENS_REFUSALS)
+CELLS: Final[tuple[Cell, ...]] = (
+    *KERNEL_CELLS,
+    *ARTIFACT_CELLS,
+    *STEWARD_CELLS,
+    *LENS_CELLS,
+    *DISPOSITION_CELLS,
+)
+REFUSALS: Final[tuple[Refusal, ...]] = (
+    *KERNEL_REFUSALS,
+    *ARTIFACT_REFUSALS,
+    *STEWARD_REFUSALS,
+    *LENS_REFUSALS,
+)
 
 
 def find_cell(name: str) -> Cell:

@@ -36,6 +36,8 @@ from tallystick.paths import Paths
 from tallystick.protocol.registry import BY_SOCKET, Socket
 
 PHASES: Final = ("before_commit", "after_commit")
+BETWEEN: Final = ("after_seal_txn", "after_seal")
+"""Phases between the two transactions of a command that has two."""
 OUTBOX: Final = "outbox"
 """Its rows may be tidied away by any later batch, and are left out where one may have run."""
 
@@ -78,6 +80,11 @@ class Cell(NamedTuple):
     other: Callable[[World], dict[str, Any]]
     lapses: bool = False
     """The leases have to run out before it is sent."""
+    phases: tuple[str, ...] = PHASES
+    begun: tuple[Effect, ...] = ()
+    """What is there at every phase before the last: the first transaction of a command that has two."""
+    events: tuple[str, ...] = ()
+    """Which of the registry's it tells by, where that is not each of them."""
 
     def __str__(self) -> str:
         return f"{self.place}" + (f" ({self.situation})" if self.situation else "")
@@ -150,7 +157,7 @@ def run_cell(run: Run, cell: Cell, phase: str) -> None:
     sent = cell.make(run.world)
     crash(run, armed(cell.place, phase), sent)
     left = dump_copy(run.home.paths)
-    judge_crash(run.before, left, phase, cell.declared)
+    judge_crash(run.before, left, phase, cell.declared, cell.begun)
     if phase == "after_commit":
         judge_events(run.before, left, cell)
     first = judge_retries(run, sent, left, phase, cell.declared)
@@ -174,11 +181,13 @@ def crash(run: Run, abort: str, *sent: Request) -> None:
         broken(Promise.DIES, f"it ended with {code}: {daemon.log()}")
 
 
-def judge_crash(before: Dump, left: Dump, phase: str, declared: tuple[Effect, ...]) -> None:
+def judge_crash(
+    before: Dump, left: Dump, phase: str, declared: tuple[Effect, ...], begun: tuple[Effect, ...] = ()
+) -> None:
     """What the dead process left on the disk."""
     changes = differences(before, left)
-    if phase == "before_commit":
-        if changes:
+    if phase != "after_commit":
+        if effects(changes) != counted(begun):
             broken(Promise.NOTHING_BEFORE, changes)
     elif effects(changes) != counted(declared):
         broken(Promise.EXACT_ROWS, _compared(counted(declared), effects(changes)))
@@ -190,7 +199,8 @@ def judge_events(before: Dump, left: Dump, cell: Cell) -> None:
     changes nothing tells nobody."""
     types = tuple(row["type"] for row in new_entries(before, left) if row["type"] is not None)
     told = sum(effect.number for effect in cell.declared if effect.table == OUTBOX)
-    expected = BY_SOCKET[cell.place.socket, cell.place.operation].events if told else ()
+    named = cell.events or BY_SOCKET[cell.place.socket, cell.place.operation].events
+    expected = named if told else ()
     if types != expected:
         broken(Promise.EXACT_ROWS, f"events {types} instead of {expected}")
 

@@ -50,6 +50,26 @@ _POLICY: Final = ("policy_set_ref", "default_classification_ref")
 _THREE_CONTENTS: Final = (_insert("bodies", 3), _insert("object_keys", 3))
 _CONFIRMED: Final = _update("prepared_changes", "state", "revision", "decision_receipt_ref", "terminal_ms")
 _ENDED: Final = _update("attempts", "state", "ending")
+_BEGUN: Final = (
+    *_command(1),  # the upload
+    _insert("object_keys"),  # of the declared digest's commitment
+    _insert("artifact_uploads"),
+    _insert("artifacts"),
+)
+_FINALIZED: Final = (
+    "state",
+    "revision",
+    "sealed_ms",
+    "terminal_ms",
+    "sealed_storage_version",
+    "observation_digest",
+)
+SEALING: Final = (
+    _insert("log"),
+    _update("artifact_uploads", "state", "ends_ms"),
+    _update("artifacts", "state"),
+)
+"""The first transaction of a finalize alone."""
 
 CLIENT: Final = Socket.CLIENT
 WORKER: Final = Socket.WORKER
@@ -64,6 +84,13 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
     },
     Place("contribution_append", CLIENT): {
         "": (*_COMMAND, *_CONTENT, _insert("contributions"), _APPENDED),
+        "with an artifact": (
+            *_COMMAND,
+            *_CONTENT,
+            _insert("contributions"),
+            _insert("artifact_references"),
+            _APPENDED,
+        ),
     },
     Place("relation_assert", CLIENT): {
         "": (*_COMMAND, _insert("relations"), _RELATED),
@@ -110,6 +137,56 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
     },
     Place("contribution_append", WORKER): {
         "": (*_COMMAND, *_CONTENT, _insert("contributions"), _APPENDED, _STEP),
+        "with an artifact": (
+            *_COMMAND,
+            *_CONTENT,
+            _insert("contributions"),
+            _insert("artifact_references"),
+            _APPENDED,
+            _STEP,
+        ),
+    },
+    Place("artifact_upload_begin", CLIENT): {"": _BEGUN},
+    Place("tallystick_artifact_begin", CLIENT): {"": _BEGUN},
+    Place("artifact_upload_finalize", CLIENT): {
+        # the row of its first transaction and that of its second, and what both did to one row
+        "the bytes declared": (
+            *_COMMAND,
+            _insert("log"),
+            _insert("object_keys"),
+            _update("artifact_uploads", "ends_ms", *_FINALIZED),
+            _update(
+                "artifacts",
+                "state",
+                "revision",
+                "size",
+                "media_type",
+                "sealed_storage_version",
+                "verification_digest",
+                "content_digest",
+                "keys",
+                "available_ms",
+            ),
+        ),
+        "other bytes": (
+            *_COMMAND,
+            _insert("log"),
+            _update("artifact_uploads", "ends_ms", *_FINALIZED),
+            _update("artifacts", "state", "revision"),
+        ),
+    },
+    Place("artifact_upload_abort", CLIENT): {
+        "": (
+            *_COMMAND,
+            _update("artifact_uploads", "state", "revision", "terminal_ms"),
+            _update("artifacts", "state", "revision"),
+        ),
+        "with a reason": (
+            *_COMMAND,
+            *_CONTENT,
+            _update("artifact_uploads", "state", "revision", "terminal_ms", "reason"),
+            _update("artifacts", "state", "revision"),
+        ),
     },
     Place("relation_assert", WORKER): {
         "": (*_COMMAND, _insert("relations"), _RELATED, _STEP),

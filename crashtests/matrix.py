@@ -16,6 +16,8 @@ from typing import Final, NamedTuple
 
 HERE: Final = Path(__file__).resolve().parent
 PHASES: Final = ("before_commit", "after_commit")
+BETWEEN: Final = ("after_seal_txn", "after_seal")
+"""Of a command with two transactions; all others have no such phase."""
 PASSED: Final = "passed"
 
 
@@ -71,9 +73,11 @@ def print_matrix(cases: Sequence[Case]) -> None:
     rows = cells(cases)
     steps = rows.pop("first start", {})
     width = max((len(row) for row in rows), default=0)
-    print(f"\n{'operation':{width}}  " + "  ".join(f"{phase:13}" for phase in PHASES))
+    print(f"\n{'operation':{width}}  " + "  ".join(f"{phase:14}" for phase in (*PHASES, *BETWEEN)))
     for row in sorted(rows, key=lambda name: ("refused" in name, name)):
-        print(f"{row:{width}}  " + "  ".join(f"{rows[row].get(phase, 'missing'):13}" for phase in PHASES))
+        shown = [rows[row].get(phase, "missing") for phase in PHASES]
+        shown += [rows[row].get(phase, "") for phase in BETWEEN]
+        print(f"{row:{width}}  " + "  ".join(f"{outcome:14}" for outcome in shown))
     print(f"\n{'first start, killed after':{width}}")
     for step in sorted(steps):
         print(f"{step:{width}}  {steps[step]}")

@@ -6,8 +6,10 @@ been in. Each cell of the matrix that needs an invocation has one of its own, in
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any, Final, NamedTuple
 
+import artifacts
 from harness.dumps import Dump, dump_copy
 from harness.home import Home
 from harness.wire import Request, Wire, request
@@ -248,6 +250,7 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
     others = {"project": project, **_for_stewards(client, project, space.space_id)}
     others |= _for_access(client, project)
     others |= _for_speakers(client, project, space, question, evidence)
+    others |= artifacts.made(client)
     return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts, others)
 
 
@@ -301,9 +304,10 @@ def _for_access(client: Wire, project: str) -> dict[str, str]:
     space = make_space(client, project, "access")
 
     def done(operation: str, args: JsonObject) -> JsonObject:
-        key = f"w-{operation}-{len(found)}"
+        key = f"w-{operation}-{next(number)}"
         return client.ask(request(CLIENT, operation, args, project=project, key=key)).result
 
+    number = count()
     found: dict[str, str] = {"access": space.space_id}
     for name in ("activate", "update", "remove"):
         args = {**GUEST, "space_id": space.space_id, "subject_ref": f"prin-{name}"}

@@ -45,7 +45,6 @@ _APPEND: Final = Operation(
         *CONTENT_ROWS,
         RowEffect("contributions", "insert"),
         RowEffect("artifact_references", "insert", None),
-        RowEffect("artifact_references", "insert", None),
         RowEffect(
             "spaces", "update", 1, ("revision", "next_space_sequence", "branch_sequence", "branch_head")
         ),
