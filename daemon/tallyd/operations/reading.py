@@ -79,9 +79,9 @@ def _of_space(
         after = view.number("SELECT stream_sequence FROM log WHERE position = ?", snapshot.after)
     place = {"stream": space.position, "after": after, "bound": snapshot.bound}
     return view.db.execute(
-        f"SELECT {columns} FROM log JOIN {table} AS o ON o.position = log.position WHERE log.stream = :stream "
-        f"AND log.stream_sequence > :after AND log.position <= :bound AND {narrowed.sql} "
-        "ORDER BY log.stream_sequence",
+        f"SELECT {columns} FROM log JOIN {table} AS o ON o.position = log.position "
+        "WHERE log.stream = :stream AND log.stream_sequence > :after AND log.position <= :bound "
+        f"AND {narrowed.sql} ORDER BY log.stream_sequence",
         {**place, **narrowed.values},
     )
 

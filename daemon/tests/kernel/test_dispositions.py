@@ -143,7 +143,7 @@ def test_a_retraction_is_of_a_relation(kernel: Kernel, space: Json) -> None:
 def test_each_is_one_event_of_the_space(
     kernel: Kernel, space: Json, op: str, type_: str, schema: str
 ) -> None:
-    """It names the disposition, in the space's stream, with the whole record; the reply's cursor is behind it."""
+    """It names the disposition, in the space's stream, with the whole record, before the reply's cursor."""
     answered = kernel.write(op, arguments(kernel, space, op), project=space["project_id"])
     event = events(kernel, space)[-1]
     assert (event["type"], event["schema_ref"]) == (f"dev.kovee.space.{type_}.v1", schema)

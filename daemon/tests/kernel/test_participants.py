@@ -129,7 +129,7 @@ def test_a_proposal_says_who_in_which_role(kernel: Kernel, space: Json) -> None:
 
 
 def test_a_proposal_is_one_event_of_the_space(kernel: Kernel, space: Json) -> None:
-    """In the space's stream, of its classification, with the whole record; the reply's cursor is behind it."""
+    """In the space's stream, of its classification, with the whole record, before the reply's cursor."""
     answered = propose(kernel, space)
     (event,) = events(kernel, space)
     assert event["type"] == "dev.kovee.space.participant-added.v1"
