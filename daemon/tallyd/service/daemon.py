@@ -17,6 +17,7 @@ from typing import Final
 import apsw
 import msgspec
 import trio
+from msgspec import UNSET
 
 from tallyd.clerk.clerk import Clerk
 from tallyd.clerk.hooks import AbortHook, Hooks, NoHooks
@@ -27,7 +28,7 @@ from tallyd.ledger.log import Log
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows
-from tallyd.operations.diagnose import Place
+from tallyd.operations.diagnose import Place, container_note
 from tallyd.operations.service import implementation_version
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import Reader
@@ -46,6 +47,7 @@ from tallyd.service.sealing import Sealer
 from tallyd.store.ambient import Ambient
 from tallyd.store.opening import open_store
 from tallyd.store.refusals import ExitCode, StartRefused
+from tallyd.store.store import Store
 from tallyd.vault import Vault
 from tallystick.paths import Paths
 from tallystick.protocol import limits
@@ -286,7 +288,7 @@ class Daemon:
                 "sqlite": apsw.sqlite_lib_version(),
                 "apsw": apsw.apsw_version(),
             },
-            file_system=FileSystemStatus(name=store.filesystem.type, container_layer=store.container_layer),
+            file_system=_file_system(store),
             wal_bytes=store.wal_bytes(),
             log_entries=position + 1,
             connections=self._door.connections,
@@ -295,6 +297,11 @@ class Daemon:
             leases=len(self._leases),
             stopping=self._dispatcher.stopping,
         )
+
+
+def _file_system(store: Store) -> FileSystemStatus:
+    name, layer = store.filesystem.type, store.container_layer
+    return FileSystemStatus(name=name, container_layer=layer, note=container_note(name) if layer else UNSET)
 
 
 async def serve(daemon: Daemon) -> int:

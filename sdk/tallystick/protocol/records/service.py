@@ -86,10 +86,11 @@ class EpochStatus(Record, frozen=True, kw_only=True):
 
 
 class FileSystemStatus(Record, frozen=True, kw_only=True):
-    """Where the database lies; a container's layer goes with its container."""
+    """Where the database lies; a container's layer goes with it, and `note` then says what to do."""
 
     name: str
     container_layer: bool
+    note: str | UnsetType = UNSET
 
 
 class Status(Record, frozen=True, kw_only=True):
