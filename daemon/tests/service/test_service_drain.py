@@ -16,11 +16,12 @@ import pytest
 import trio
 from harness.control import CONTROL_VARIABLE, SYNC_PIPE_VARIABLE, Control
 from harness.home import DEATH_SECONDS_MAX
-from harness.wire import Request, Wire, ask, request
+from harness.wire import Wire, ask, request
 from world import CLIENT, World
 
 from .living import living, said
 from .process import Place, Tallyd
+from .waiting import head, until_asleep, waits
 
 
 class Slow:
@@ -73,24 +74,13 @@ def slow(world_home: Place) -> Iterator[Slow]:
     made.close()
 
 
-def _wait(world: World, cursor: str) -> Request:
-    args = {"source": world.project, "after_cursor": cursor, "timeout_ms": 30_000}
-    return request(CLIENT, "events_wait", args, project=world.project)
-
-
-def _head(wire: Wire, world: World) -> str:
-    """A cursor behind all events of the project."""
-    args = {"source": world.project, "limit": 512}
-    return str(wire.ask(request(CLIENT, "events_read", args, project=world.project)).result["next_cursor"])
-
-
 def test_case_027_a_drain_leaves_nothing_open(slow: Slow, world: World) -> None:
     """SIGTERM in the middle of a commit: its command is answered, a new one refused as not applied, a read
     served, a wait ended with what it has; then the log is reset, the marker says all, and the files are gone.
     """
     daemon, paths = slow.daemon, slow.daemon.paths
     with Wire(paths) as writer, Wire(paths) as late, Wire(paths) as waiter:
-        waiter.send(_wait(world, _head(waiter, world)))
+        waiter.send(waits(world.project, head(waiter, world.project)))
         assert late.ask(request(CLIENT, "protocol_info", {})).ok
         slow.takes(3_000)
         writer.send(world.append("d-1", "Taken before the end."))
@@ -156,12 +146,11 @@ def test_each_way_to_end_it_drains(ending: str, world_home: Place, world: World)
 def test_a_hundred_waits_end_with_the_drain(world_home: Place, world: World) -> None:
     """Every wait gets its reply, and then the end of its connection."""
     with Tallyd(world_home) as daemon, Wire(daemon.paths) as reader:
-        cursor = _head(reader, world)
+        cursor = head(reader, world.project)
         wires = [Wire(daemon.paths) for _ in range(100)]
         for wire in wires:
-            wire.send(_wait(world, cursor))
-        while reader.ask(request(CLIENT, "tallystick_status", {})).result["waiters"] < len(wires):
-            pass  # until the last of them sleeps
+            wire.send(waits(world.project, cursor))
+        until_asleep(reader, len(wires))
         daemon.process.send_signal(signal.SIGTERM)
         for wire in wires:
             with wire:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import socket
 import struct
 import time
@@ -23,6 +22,7 @@ from tallystick.protocol import limits
 from tallystick.protocol.registry import Socket
 
 from .process import Place, Tallyd
+from .waiting import head, until_asleep, until_open, waits
 
 DEFECTS: Final = ("defect", "Traceback", "CRITICAL", "ERROR")
 """Words that the daemon's log has of something that went wrong in the daemon, and not in a client."""
@@ -249,21 +249,11 @@ def test_a_wait_gives_way_to_the_request_behind_it(daemon: Tallyd, world: World)
     assert quickest < 0.1
 
 
-def _head(wire: Wire, world: World) -> str:
-    """A cursor behind all events of the project, which may fill several pages."""
-    args: dict[str, object] = {"source": world.project, "limit": 512}
-    while True:
-        page = wire.ask(request(CLIENT, "events_read", args, project=world.project)).result
-        if not page["events"]:
-            return str(page["next_cursor"])
-        args["after_cursor"] = page["next_cursor"]
-
-
 def _seconds_of_a_wait_and_a_read(daemon: Tallyd, world: World) -> float:
     with Wire(daemon.paths) as wire:
-        waits = {"source": world.project, "after_cursor": _head(wire, world), "timeout_ms": 30_000}
+        waiting = waits(world.project, head(wire, world.project))
         before = time.monotonic()
-        wire.send(request(CLIENT, "events_wait", waits, project=world.project), world.show_space())
+        wire.send(waiting, world.show_space())
         assert wire.receive("events_wait").result["events"] == []
         assert wire.receive("space_show").ok
         return time.monotonic() - before
@@ -272,20 +262,17 @@ def _seconds_of_a_wait_and_a_read(daemon: Tallyd, world: World) -> float:
 def test_a_wait_ends_with_its_client(daemon: Tallyd, world: World) -> None:
     """When a client dies, half-closed or not, what waited for it is let go of."""
     with Wire(daemon.paths) as wire:
-        waits = {"source": world.project, "after_cursor": _head(wire, world), "timeout_ms": 30_000}
+        waiting = waits(world.project, head(wire, world.project)).line
         clients = [socket.socket(socket.AF_UNIX) for _ in range(20)]
         for number, client in enumerate(clients):
             client.connect(daemon.paths.client_socket)
-            client.sendall(request(CLIENT, "events_wait", waits, project=world.project).line)
+            client.sendall(waiting)
             if number % 2:
                 client.shutdown(socket.SHUT_WR)
-        status = request(CLIENT, "tallystick_status", {})
-        while wire.ask(status).result["waiters"] < len(clients):
-            pass  # until the last of them sleeps
+        until_asleep(wire, len(clients))
         for client in clients:
             client.close()
-        while wire.ask(status).result["waiters"]:
-            pass
+        until_asleep(wire, 0)
 
 
 def test_the_daemon_holds_no_descriptor_of_dead_clients(daemon: Tallyd) -> None:
@@ -294,8 +281,4 @@ def test_the_daemon_holds_no_descriptor_of_dead_clients(daemon: Tallyd) -> None:
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(daemon.paths.client_socket)
     with Wire(daemon.paths) as wire:
-        status = request(CLIENT, "tallystick_status", {})
-        while (answered := wire.ask(status).result["connections"]) > 1:
-            pass
-        assert answered == 1
-    assert os.path.exists(daemon.paths.client_socket)
+        until_open(wire, 1)

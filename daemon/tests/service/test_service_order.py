@@ -1,0 +1,102 @@
+"""The order in which a request is judged and done, and what no request can ask for, on the real daemon."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from harness.dumps import differences, dump_live
+from harness.wire import Request, Wire, ask
+from socket_conformance.talk import Talk
+from world import CLIENT, WORKER, World
+
+from tallyd.service import handlers
+from tallystick.protocol.registry import OPERATIONS, Operation, Socket
+
+from .process import Place, Tallyd
+
+
+@pytest.fixture(scope="module")
+def daemon(world: World) -> Iterator[Tallyd]:
+    """A daemon for this module."""
+    home = Place()
+    home.copy_of(world.home)
+    try:
+        with Tallyd(home) as running:
+            yield running
+    finally:
+        home.close()
+
+
+def test_a_read_sees_the_writes_before_it(daemon: Tallyd, world: World) -> None:
+    """Sixty appends, each with a read behind it, sent in one piece: each read shows the append before it."""
+    shows = world.show_space()
+    with Wire(daemon.paths) as wire:
+        before = wire.ask(shows).result["revision"]
+        sent = [asked for n in range(60) for asked in (world.append(f"r-{n}", f"Number {n}."), shows)]
+        wire.send(*sent)
+        revisions = []
+        for asked in sent:
+            reply = wire.receive(asked.operation)
+            if asked is shows:
+                revisions.append(reply.result["revision"])
+    assert revisions == list(range(before + 1, before + 61))
+
+
+def test_authority_is_judged_before_the_key(daemon: Tallyd, world: World) -> None:
+    """In a project that is not there a used key says nothing of its first use; with an attempt that is not
+    known, neither does an operation key.
+    """
+    asked = world.append("k-1", "First.")
+    assert ask(daemon.paths, asked).ok
+    elsewhere = asked.changed(body_parts=[{"media_type": "text/plain", "text": "Other."}])
+    hidden = Request(CLIENT, {**elsewhere.body, "project_id": "proj-" + "0" * 32})
+    assert ask(daemon.paths, elsewhere).kind == "idempotency-mismatch"
+    assert ask(daemon.paths, hidden).kind == "not-found"
+
+    attempt = world.attempts["append"]
+    step = world.as_worker(world.append("k-2", "A step.", kind="synthesis"), attempt)
+    assert ask(daemon.paths, step).ok
+    guessed = Request(WORKER, {**step.body, "args": {**step.body["args"], "attempt_id": "att-" + "1" * 32}})
+    assert ask(daemon.paths, guessed).kind == "not-found"
+
+
+def test_what_is_malformed_leaves_no_row(daemon: Tallyd) -> None:
+    """Only well-formed commands are put on record: of others not a row of any table is left."""
+    with Talk(daemon.paths) as talk:
+        before = dump_live(daemon.paths)
+        for line in (b"", b"{", b'{"version":"0.1","op":"project_create","args":{}}', b"\0" * 9):
+            assert talk.ask("hello", line).kind == "invalid"
+        after = dump_live(daemon.paths)
+    assert [change for change in differences(before, after) if change.table != "outbox"] == []
+
+
+def test_an_operation_without_a_handler_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operation cannot be advertised without a handler, nor a handler be reachable without an entry."""
+    handlers.check_complete()
+    with monkeypatch.context() as changed:
+        changed.delitem(handlers.READS, (Socket.CLIENT, "space_show"))
+        with pytest.raises(RuntimeError, match="space_show"):
+            handlers.check_complete()
+    monkeypatch.setitem(handlers.READS, (Socket.WORKER, "space_show"), handlers.READS[CLIENT, "space_show"])
+    with pytest.raises(RuntimeError, match="space_show"):
+        handlers.check_complete()
+
+
+OPENED_OR_RUN = ("path", "file", "dir", "command", "argv", "exec", "shell", "program", "script", "url", "uri")
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=[f"{o.name}@{o.socket}" for o in OPERATIONS])
+def test_case_090_no_operation_takes_a_path_or_a_command(operation: Operation) -> None:
+    """Nothing that a client sends is opened, run or fetched: no argument is named as if it were."""
+    schema = json.dumps(msgspec.json.schema(operation.arguments))
+    names = {
+        name
+        for found in msgspec.json.decode(schema).get("$defs", {}).values()
+        for name in found.get("properties", {})
+    }
+    assert names or operation.arguments.__struct_fields__ == ()
+    words = {part for name in names for part in name.split("_")}
+    assert words & set(OPENED_OR_RUN) == set()
