@@ -35,7 +35,7 @@ class LensQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     A query narrows what its lens's kind shows, and never widens it.
     """
 
-    select: Literal["contributions", "typed_cards"] = "contributions"
+    select: Literal["contributions", "typed_cards"]
     """All contributions, or all but utterances."""
     kinds: Annotated[tuple[ContributionKind, ...], _Items] | UnsetType = UNSET
     """Of one of these kinds."""
@@ -61,16 +61,16 @@ class LensQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 class LensSort(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """In which order. The two words mean one order as long as a space has one branch."""
 
-    order_by: Literal["branch_sequence", "space_sequence"] = "branch_sequence"
+    order_by: Literal["branch_sequence", "space_sequence"]
     descending: bool = False
     """The newest first."""
 
 
 def read_query(query: JsonObject, at: str = "$.query_ast") -> LensQuery:
     """What a query asks for; `at` is where it stands. Raises `shapes.Misshapen`."""
-    return convert(query, LensQuery, at) if SELECT in query else LensQuery()
+    return convert(query, LensQuery, at) if SELECT in query else LensQuery(select="contributions")
 
 
 def read_sort(sort: JsonObject, at: str = "$.sort_spec") -> LensSort:
     """What a sort asks for; `at` is where it stands. Raises `shapes.Misshapen`."""
-    return convert(sort, LensSort, at) if ORDER_BY in sort else LensSort()
+    return convert(sort, LensSort, at) if ORDER_BY in sort else LensSort(order_by="branch_sequence")
