@@ -7,6 +7,7 @@ from typing import Final
 from artifact_cells import ARTIFACT_CELLS, ARTIFACT_REFUSALS
 from cells import Cell, Refusal
 from disposition_cells import DISPOSITION_CELLS
+from erasure_cells import ERASURE_CELLS, ERASURE_REFUSALS
 from kernel_cells import KERNEL_CELLS, KERNEL_REFUSALS
 from lens_cells import LENS_CELLS, LENS_REFUSALS
 from steward_cells import STEWARD_CELLS, STEWARD_REFUSALS
@@ -16,6 +17,7 @@ CELLS: Final[tuple[Cell, ...]] = (
     *ARTIFACT_CELLS,
     *STEWARD_CELLS,
     *LENS_CELLS,
+    *ERASURE_CELLS,
     *DISPOSITION_CELLS,
 )
 REFUSALS: Final[tuple[Refusal, ...]] = (
@@ -23,6 +25,7 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
     *ARTIFACT_REFUSALS,
     *STEWARD_REFUSALS,
     *LENS_REFUSALS,
+    *ERASURE_REFUSALS,
 )
 
 

@@ -56,6 +56,7 @@ class Promise(StrEnum):
     DENSE = "positions and sequences have no gap"
     OTHER_INTENT_REFUSED = "another intent under the same key is refused, and leaves one row"
     REFUSED_LEAVES_ONE_ROW = "a refused command leaves its one row, and the process lives"
+    ERASED = "what is erased is gone from every file, and said to be"
     WHOLE = "the store's own diagnosis finds nothing"
 
 

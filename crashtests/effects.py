@@ -49,6 +49,31 @@ _STEP: Final = _insert("invocation_steps")
 _POLICY: Final = ("policy_set_ref", "default_classification_ref")
 _THREE_CONTENTS: Final = (_insert("bodies", 3), _insert("object_keys", 3))
 _CONFIRMED: Final = _update("prepared_changes", "state", "revision", "decision_receipt_ref", "terminal_ms")
+_ERASING: Final = (
+    _insert("erasures"),
+    Effect("bodies", "delete", 1),
+    Effect("object_keys", "delete", 1),
+)
+_ARTIFACT_ERASING: Final = (
+    Effect("object_keys", "delete", 2),  # of its bytes, and of their declared digest
+    _update(
+        "artifacts",
+        "state",
+        "revision",
+        "size",
+        "media_type",
+        "verification_digest",
+        "content_digest",
+        "keys",
+        "available_ms",
+        "retention_ms",
+    ),
+)
+ERASED_BEHIND: Final = (
+    _insert("log"),
+    _insert("ids"),
+)
+"""What the daemon writes by itself behind an erasure, when its files are clean: the errand's row."""
 _ENDED: Final = _update("attempts", "state", "ending")
 _BEGUN: Final = (
     *_command(1),  # the upload
@@ -267,6 +292,21 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
     },
     Place("contribution_supersede", CLIENT): {
         "": (*_COMMAND, *_DISPOSED),
+    },
+    Place("contribution_redact", CLIENT): {
+        "": (*_COMMAND, _insert("ids"), *_DISPOSED, *_ERASING),
+        "with an artifact": (*_COMMAND, _insert("ids"), *_DISPOSED, *_ERASING, *_ARTIFACT_ERASING),
+    },
+    Place("tallystick_erase", CLIENT): {
+        # a lens: three free objects
+        "an object's": (
+            *_COMMAND,
+            *_ERASING,
+            Effect("bodies", "delete", 2),
+            Effect("object_keys", "delete", 2),
+        ),
+        "an event's": (*_COMMAND, *_ERASING),
+        "an artifact's": (*_COMMAND, _insert("erasures"), *_ARTIFACT_ERASING),
     },
     Place("relation_retract", CLIENT): {
         "": (*_COMMAND, *_DISPOSED),

@@ -8,6 +8,7 @@ import pytest
 from all_cells import CELLS, REFUSALS
 from cells import PHASES, Cell, Refusal, Run, begin, run_cell, run_refused
 from effects import EFFECTS, Merged, Place, of_operation
+from erasure_cells import ERASURE_CELLS, run_erasure
 from harness.home import Home
 from world import Prepared
 
@@ -27,7 +28,8 @@ WRITES = [operation for operation in OPERATIONS if operation.kind is Kind.WRITE]
 def test_cell(prepared: Prepared, home: Home, cell: Cell, phase: str, record_property: Note) -> None:
     """Killed at that phase the store holds nothing of a command, or all of it; sent again it is done once."""
     record_property("cell", f"{cell}|{phase}")
-    run_cell(begin(prepared, home, cell), cell, phase)
+    run = run_erasure if cell in ERASURE_CELLS else run_cell
+    run(begin(prepared, home, cell), cell, phase)
 
 
 @pytest.mark.crash

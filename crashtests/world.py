@@ -29,7 +29,7 @@ POLICY_PROPOSED: Final = {
     "proposed_policy_set_ref": "policy-proposed",
     "proposed_default_classification_ref": "class-proposed",
 }
-LENS_CONTENT: Final = ("query_ast", "sort_spec", "presentation_options")
+NO_CONTENT: Final[dict[str, object]] = {"query_ast": {}, "sort_spec": {}, "presentation_options": {}}
 WIDER: Final = {"proposed_visibility": "project", **POLICY_PROPOSED}
 
 JsonObject = dict[str, Any]
@@ -251,6 +251,7 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
     others |= _for_access(client, project)
     others |= _for_speakers(client, project, space, question, evidence)
     others |= artifacts.made(client)
+    others |= _for_erasure(client, project, space, others["carried's artifact"])
     return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts, others)
 
 
@@ -286,12 +287,7 @@ def _for_stewards(client: Wire, project: str, space_id: str) -> dict[str, str]:
         found[name] = done("space_access_widen_prepare", {"space_id": space.space_id, **WIDER})["widening_id"]
         if name == "widening that has moved":
             assert client.ask(append(project, space, "w-moves", "It moves.")).ok
-    lens = {
-        "space_id": space_id,
-        "kind": "custom",
-        "visibility": "private",
-        **dict.fromkeys(LENS_CONTENT, {}),
-    }
+    lens = {"space_id": space_id, "kind": "custom", "visibility": "private", **NO_CONTENT}
     found["lens to change"] = done("lens_create", lens)["lens_id"]
     found["governed"] = governed = done("project_create", {"name": "governed"}, None)["project_id"]
     for name in ("change to confirm", "change to cancel"):
@@ -342,6 +338,19 @@ def _for_speakers(
     relation = client.ask(related).result["relation_id"]
     assert client.ask(react(project, space, "w-react", evidence, "present")).ok
     return {"relation_retract": relation}
+
+
+def _for_erasure(client: Wire, project: str, space: Space, artifact_id: str) -> dict[str, str]:
+    """A contribution that carries an artifact, and the project's first event."""
+    carrying = append(project, space, "w-carrying", "").changed(
+        body_parts=[{"artifact_ref": artifact_id, "title": "the washer"}]
+    )
+    contribution = client.ask(carrying).result["contribution_id"]
+    first = request(CLIENT, "events_read", {"source": project, "limit": 1})
+    return {
+        "carrying": contribution,
+        "first event": client.ask(first).result["events"][0]["event_id"],
+    }
 
 
 def react(

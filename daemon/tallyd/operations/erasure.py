@@ -12,7 +12,7 @@ next start goes on from there.
 
 ``contribution_redact`` reaches a contribution's body and its artifacts. ``tallystick_erase`` reaches what
 else holds content: names, titles, reasons, descriptions, payloads of applications, the free objects of lenses
-and deployments, in every event that an object had.
+and deployments, in every event that an object had; and an artifact's bytes, whatever carries it.
 """
 
 from __future__ import annotations
@@ -133,6 +133,8 @@ def erase(tx: Transaction, request: Request, admission: Admission) -> Applied:
     """``tallystick_erase``."""
     args = request.args
     assert isinstance(args, arguments.TallystickEraseArgs)
+    if args.object_ref is not UNSET and args.object_ref.startswith("art-"):
+        return _erase_artifact(tx, admission, args.object_ref, args.reason_class)
     if args.object_ref is not UNSET:
         subject, rows = args.object_ref, _rows_of_object(tx, args.object_ref)
     else:
@@ -145,9 +147,28 @@ def erase(tx: Transaction, request: Request, admission: Admission) -> Applied:
         raise invalid(f"{subject} holds no content that is left to be erased")
     for body in alive:
         tx.forget(body)
-    row = _begin(tx, admission, subject, args.reason_class, len(alive))
+    return _begun(tx, admission, subject, args.reason_class, len(alive))
+
+
+def _begun(tx: Transaction, admission: Admission, subject: str, reason_class: str, bodies: int) -> Applied:
+    row = _begin(tx, admission, subject, reason_class, bodies)
     tx.emit(_event(row, "erasing", row.id))
     return Applied(result=record(row), revision=1)
+
+
+def _erase_artifact(tx: Transaction, admission: Admission, artifact_id: str, reason_class: str) -> Applied:
+    """Its bytes, whoever carries it. For the owner and for who uploaded it; a steward redacts the
+    contribution that carries it.
+    """
+    artifact = artifact_rows.seen_artifact(tx, admission, artifact_id)
+    if admission.agent is not None and artifact.owner_ref != admission.actor:
+        raise forbidden(f"erasing artifact {artifact_id} is for who uploaded it, and for the owner")
+    if artifact.state in ("pending", "verifying"):
+        raise invalid(f"the upload of artifact {artifact_id} has not ended; use artifact_upload_abort first")
+    if artifact.keys is None or artifact.state != "available":
+        raise invalid(f"artifact {artifact_id} is {artifact.state}: no content of it is left to be erased")
+    artifacts.erase(tx, artifact)
+    return _begun(tx, admission, artifact_id, reason_class, 1)
 
 
 def _bodies(row: LogRow) -> list[int]:

@@ -14,6 +14,7 @@ from tallyd.operations import erasure
 from tallystick.protocol.registry import Socket
 
 from .kernel import Json, Kernel
+from .test_artifacts import begin, finalize, stage
 
 REDACTED = [{"media_type": "application/x.kovee.redacted", "text": ""}]
 
@@ -130,3 +131,18 @@ def test_a_contribution_is_redacted_and_not_erased(kernel: Kernel, space: Json) 
     refused = kernel.write("tallystick_erase", {"object_ref": made["contribution_id"], "reason_class": "x"})
     assert kernel.problem(refused) == "invalid"
     assert "contribution_redact" in refused["problem"]["detail"]
+
+
+def test_an_artifact_is_erased_by_itself(kernel: Kernel) -> None:
+    """Carried by nothing, it can still be forgotten; before its upload has ended it is aborted instead."""
+    upload = begin(kernel)
+    args = {"object_ref": upload["artifact_id"], "reason_class": "privacy"}
+    refused = kernel.write("tallystick_erase", args, key="early")
+    assert kernel.problem(refused) == "invalid"
+    assert "artifact_upload_abort" in refused["problem"]["detail"]
+    stage(kernel, upload)
+    assert finalize(kernel, upload)["result"]["state"] == "completed"
+    assert kernel.ok("tallystick_erase", args)["state"] == "erasing"
+    shown = kernel.read("artifact_show", {"artifact_id": upload["artifact_id"]})["result"]
+    assert shown["state"] == "erased"
+    assert kernel.problem(kernel.write("tallystick_erase", args, key="again")) == "invalid"

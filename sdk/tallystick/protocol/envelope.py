@@ -61,7 +61,7 @@ Operations: TypeAlias = Mapping[tuple[Socket, str], Operation]
 PROTOCOL_VERSION: Final = "0.1"
 OWN_NAMESPACE: Final = "dev.tallystick"
 OWN_EXTENSIONS: Final = frozenset(name for operation in BY_SOCKET.values() for name in operation.extensions)
-"""Members of ext that mean something to us: one that the operation does not know is refused, never ignored."""
+"""Members of ext that mean something to us. An operation that does not know one of them refuses it."""
 
 
 # --- requests ---------------------------------------------------------------------------------------------

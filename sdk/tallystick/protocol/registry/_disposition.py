@@ -6,6 +6,7 @@ from tallystick.protocol import arguments, records
 from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._model import (
+    ARTIFACT_ERASED,
     COMMAND_ROWS,
     GUARDED_WRITES,
     ONE_ID,
@@ -18,12 +19,28 @@ from ._model import (
     Socket,
 )
 
-_DISPOSED: Final = (
-    *COMMAND_ROWS,
-    ONE_ID,
+_DISPOSITION: Final = (
     RowEffect("dispositions", "insert"),
     RowEffect("spaces", "update", columns=("revision",)),
 )
+_DISPOSED: Final = (*COMMAND_ROWS, ONE_ID, *_DISPOSITION)
+DISPOSITION: Final = (
+    RowEffect("dispositions", "insert"),
+    RowEffect("spaces", "update", columns=("revision",)),
+)
+_DISPOSED: Final = (*COMMAND_ROWS, ONE_ID, *_DISPOSITION)
+_ERASED: Final = (
+    "state",
+    "revision",
+    "size",
+    "media_type",
+    "verification_digest",
+    "content_digest",
+    "keys",
+    "available_ms",
+    "retention_ms",
+)
+"""What an artifact loses with a contribution that carried it."""
 
 DISPOSITION: Final = (
     Operation(
@@ -90,6 +107,15 @@ REDACTION: Final = (
         result=records.ContributionRedaction,
         problems=GUARDED_WRITES,
         events=("dev.kovee.space.contribution-redacted.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            RowEffect("ids", "insert", 2),
+            *_DISPOSITION,
+            RowEffect("erasures", "insert"),
+            RowEffect("bodies", "delete"),
+            RowEffect("object_keys", "delete", None),
+            ARTIFACT_ERASED,
+        ),
         summary="Erase a contribution's body.",
     ),
 )

@@ -5,6 +5,7 @@ from typing import Final
 from tallystick.protocol import arguments, records
 
 from ._model import (
+    ARTIFACT_ERASED,
     GUARDED_WRITES,
     TALLYSTICK_ERASURE,
     Kind,
@@ -37,6 +38,7 @@ ERASURE: Final = (
             RowEffect("erasures", "insert"),
             RowEffect("bodies", "delete", None),
             RowEffect("object_keys", "delete", None),
+            ARTIFACT_ERASED,
         ),
         summary="Erase an object's or event's content; its keys go at once.",
     ),

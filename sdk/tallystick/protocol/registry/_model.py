@@ -180,6 +180,23 @@ ONE_ID: Final = RowEffect("ids", "insert")
 """The event's id, which an object that it makes shares; each further object has an id of its own."""
 CONTENT_ROWS: Final = (RowEffect("bodies", "insert"), RowEffect("object_keys", "insert"))
 """One piece of content, and its keys."""
+ARTIFACT_ERASED: Final = RowEffect(
+    "artifacts",
+    "update",
+    None,
+    (
+        "state",
+        "revision",
+        "size",
+        "media_type",
+        "verification_digest",
+        "content_digest",
+        "keys",
+        "available_ms",
+        "retention_ms",
+    ),
+)
+"""An artifact that is erased, with what carries it or by itself."""
 STEP_ROW: Final = RowEffect("invocation_steps", "insert")
 """By which a later attempt of the same invocation finds the command done."""
 
