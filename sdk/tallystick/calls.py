@@ -12,6 +12,7 @@ compare-and-set instead gives ``expected_head_digest``.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
@@ -45,6 +46,8 @@ IMPLEMENTATION_VERSION: Final = "0.1.0"
 DEPLOYMENT: Final = "dep-local-dev"
 """The built-in deployment of assistants."""
 AT_HEAD: Final = {"dev.tallystick.append": {"at_head": True}}
+OCTETS: Final = "application/octet-stream"
+"""The media type of bytes of which nothing more is said."""
 EXPLICIT_REFS: Final = "explicit_refs_v1"
 """The one selection policy: an assembly holds what it was told to hold."""
 
@@ -710,6 +713,133 @@ def invocation_cancel(
         "reason": reason,
     }
     return Write("invocation_cancel", arguments, "Invocation", project_id=project_id(project), **options)
+
+
+# --- artifacts --------------------------------------------------------------------------------------------
+def artifact_begin(
+    declared_raw_sha256: str,
+    declared_size: int,
+    declared_media_type: str = OCTETS,
+    *,
+    classification_ref: str | None = None,
+    project: Project | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.ArtifactUploadBegun]:
+    """Declare bytes that will come over the socket: their SHA-256 in hex, how many, of which media type."""
+    arguments = _declared(declared_raw_sha256, declared_size, declared_media_type, classification_ref)
+    place = _optional_project(project)
+    return Write("tallystick_artifact_begin", arguments, "ArtifactUploadBegun", project_id=place, **options)
+
+
+def artifact_put(
+    upload_id: str,
+    offset: int,
+    data: bytes,
+    *,
+    project: Project | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.ArtifactReceived]:
+    """Put at most ``limits.ARTIFACT_CHUNK_BYTES_MAX`` bytes where they belong; the same again does no harm,
+    so it needs no key. An empty chunk at 0 asks how many bytes are there.
+    """
+    arguments = {"upload_id": upload_id, "offset": offset, "data": b64encode(data).decode()}
+    place = _optional_project(project)
+    return Read("tallystick_artifact_put", arguments, "ArtifactReceived", project_id=place, **options)
+
+
+def artifact_get(
+    artifact_id: str,
+    offset: int = 0,
+    length: int | None = None,
+    *,
+    project: Project | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.ArtifactBytes]:
+    """Bytes of an available artifact from ``offset`` on, in base64; as many as a reply takes, or fewer."""
+    arguments = {"artifact_id": artifact_id, "offset": offset, "length": length}
+    place = _optional_project(project)
+    return Read("tallystick_artifact_get", arguments, "ArtifactBytes", project_id=place, **options)
+
+
+def artifact_upload_begin(
+    declared_raw_sha256: str,
+    declared_size: int,
+    declared_media_type: str = OCTETS,
+    *,
+    classification_ref: str | None = None,
+    project: Project | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.ArtifactUploadBegun]:
+    """Declare bytes that this program will write itself, into the file that the credential names."""
+    arguments = _declared(declared_raw_sha256, declared_size, declared_media_type, classification_ref)
+    place = _optional_project(project)
+    return Write("artifact_upload_begin", arguments, "ArtifactUploadBegun", project_id=place, **options)
+
+
+def artifact_upload_show(
+    upload_id: str, *, project: Project | None = None, **options: Unpack[ReadOptions]
+) -> Read[records.ArtifactUpload]:
+    """An upload as it stands."""
+    place, arguments = _optional_project(project), {"upload_id": upload_id}
+    return Read("artifact_upload_show", arguments, "ArtifactUpload", project_id=place, **options)
+
+
+def artifact_upload_credential(
+    upload_id: str, *, project: Project | None = None, **options: Unpack[ReadOptions]
+) -> Read[records.ArtifactUploadCredential]:
+    """Where to write the bytes of an upload."""
+    place, arguments = _optional_project(project), {"upload_id": upload_id}
+    result = "ArtifactUploadCredential"
+    return Read("artifact_upload_credential", arguments, result, project_id=place, **options)
+
+
+def artifact_upload_finalize(
+    upload_id: str, *, project: Project | None = None, **options: Unpack[WriteOptions]
+) -> Write[records.ArtifactUpload]:
+    """Seal the bytes if they are what was declared: then the upload is ``completed``, else ``rejected``."""
+    place, arguments = _optional_project(project), {"upload_id": upload_id}
+    return Write("artifact_upload_finalize", arguments, "ArtifactUpload", project_id=place, **options)
+
+
+def artifact_upload_abort(
+    upload_id: str,
+    *,
+    reason: str | None = None,
+    project: Project | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.ArtifactUpload]:
+    """End an upload that has not ended; its bytes are removed."""
+    place, arguments = _optional_project(project), {"upload_id": upload_id, "reason": reason}
+    return Write("artifact_upload_abort", arguments, "ArtifactUpload", project_id=place, **options)
+
+
+def artifact_show(
+    artifact_id: str, *, project: Project | None = None, **options: Unpack[ReadOptions]
+) -> Read[records.Artifact]:
+    """An artifact, without its bytes."""
+    place, arguments = _optional_project(project), {"artifact_id": artifact_id}
+    return Read("artifact_show", arguments, "Artifact", project_id=place, **options)
+
+
+def disclosure_manifest_show(
+    disclosure_id: str, *, project: Project | None = None, **options: Unpack[ReadOptions]
+) -> Read[records.DisclosureManifest]:
+    """What was disclosed, to whom and for what."""
+    place, arguments = _optional_project(project), {"disclosure_id": disclosure_id}
+    return Read("disclosure_manifest_show", arguments, "DisclosureManifest", project_id=place, **options)
+
+
+def _declared(sha256: str, size: int, media_type: str, classification_ref: str | None) -> dict[str, object]:
+    return {
+        "declared_raw_sha256": sha256,
+        "declared_size": size,
+        "declared_media_type": media_type,
+        "classification_ref": classification_ref,
+    }
+
+
+def _optional_project(project: Project | None) -> str | None:
+    return None if project is None else project_id(project)
 
 
 # --- events -----------------------------------------------------------------------------------------------

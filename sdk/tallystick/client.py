@@ -27,11 +27,11 @@ import socket
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from time import monotonic
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, BinaryIO, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
 
-from tallystick import calls
+from tallystick import artifacts, calls
 from tallystick.base import ClientBase, PageOf, Resumed, has_news
 from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
 from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
@@ -382,9 +382,46 @@ class Client(BlockingClient):
     invocations = _items(calls.invocation_list)
     invocation_cancel = _write(calls.invocation_cancel)
 
+    artifact_begin = _write(calls.artifact_begin)
+    artifact_put = _read(calls.artifact_put)
+    artifact_get = _read(calls.artifact_get)
+    artifact_upload_begin = _write(calls.artifact_upload_begin)
+    artifact_upload_show = _read(calls.artifact_upload_show)
+    artifact_upload_credential = _read(calls.artifact_upload_credential)
+    artifact_upload_finalize = _write(calls.artifact_upload_finalize)
+    artifact_upload_abort = _write(calls.artifact_upload_abort)
+    artifact_show = _read(calls.artifact_show)
+    disclosure_manifest_show = _read(calls.disclosure_manifest_show)
+
     events_read = _read(calls.events_read)
     events_wait = _read(calls.events_wait)
     event_payload = _read(calls.event_payload)
+
+    def upload(
+        self, source: BinaryIO, media_type: str = calls.OCTETS, **options: Unpack[artifacts.UploadOptions]
+    ) -> records.Artifact:
+        """Send what a file holds, and seal it (``artifacts.upload``): the artifact that it is from then on.
+
+        Raises ``UploadRejected`` where the file changed on the way.
+        """
+        return self._converse(artifacts.upload(source, media_type, **options))
+
+    def download(self, artifact_id: str, target: BinaryIO, *, offset: int = 0) -> int:
+        """Write an artifact's bytes from ``offset`` on to a file, and return its size in all."""
+        return self._converse(artifacts.download(artifact_id, target, offset=offset))
+
+    def _converse(self, conversation: artifacts.Conversation[T]) -> T:
+        step = partial(next, conversation)
+        while True:
+            try:
+                call = step()
+            except StopIteration as done:
+                value: T = done.value
+                return value
+            try:
+                step = partial(conversation.send, self.reply(call).value)
+            except ProblemError as problem:
+                step = partial(conversation.throw, problem)
 
     def head_cursor(self, project: calls.Project) -> str:
         """The position after the last event that a project has now: where to follow what is to come."""

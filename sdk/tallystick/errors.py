@@ -312,5 +312,19 @@ class KeyStoreError(TallyError):
     """The file in which keys are kept before the first try cannot be used. Nothing was sent."""
 
 
+class UploadRejected(TallyError):
+    """Bytes that were sent are not those that were declared: the file changed while it was sent.
+
+    Nothing became available. Send it again when it is at rest.
+    """
+
+    def __init__(self, upload_id: str) -> None:
+        self.upload_id = upload_id
+        super().__init__(
+            f"upload {upload_id} was rejected: what was sent is not what was declared, for the file changed "
+            "on the way; send it again when it is at rest"
+        )
+
+
 class CursorStoreError(TallyError):
     """The file in which a follower keeps its cursor cannot be used, or belongs to another subscription."""

@@ -78,6 +78,8 @@ def _decoded(text: str) -> bytes:
 
 def _put(vault: Vault, chunk: Chunk) -> Served:
     try:
+        if chunk.declared_size == 0:
+            vault.staging.make_empty(chunk.upload_id)
         received = vault.staging.receive(chunk.upload_id, chunk.offset, chunk.data)
     except Hole as hole:
         raise _hole(chunk, hole.received) from None

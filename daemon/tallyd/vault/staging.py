@@ -100,6 +100,21 @@ class Staging:
             self._disk.sync_directory(self._directory)
         return max(before, offset + len(data))
 
+    def make_empty(self, upload_id: str) -> None:
+        """Makes sure that there is a file, durably: no byte can come for an upload that was declared empty.
+        Raises as ``receive`` does.
+        """
+        try:
+            descriptor = self._disk.extend(self.path(upload_id), 0o600)
+        except OSError as error:
+            raise _told(error) from error
+        try:
+            _judge(descriptor)
+            self._disk.sync(descriptor)
+        finally:
+            self._disk.close(descriptor)
+        self._disk.sync_directory(self._directory)
+
     def drop(self, upload_id: str) -> bool:
         """Removes the bytes of an upload that has ended; whether there were any."""
         try:

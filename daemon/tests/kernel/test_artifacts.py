@@ -608,6 +608,14 @@ def test_chunks_go_up_and_come_down(kernel: Kernel) -> None:
     assert b64decode(get(kernel, upload, 65_530, length=12)["result"]["data"]) == content[65_530:65_542]
 
 
+def test_an_empty_upload_over_the_socket_is_there(kernel: Kernel) -> None:
+    """Its one chunk is the empty one; without it there is nothing to seal, as without any other bytes."""
+    sent, silent = (kernel.ok("tallystick_artifact_begin", declared(b"")) for _ in range(2))
+    assert put(kernel, sent, 0, b"")["result"]["received_bytes"] == 0
+    assert finalize(kernel, sent)["result"]["state"] == "completed"
+    assert finalize(kernel, silent)["result"]["state"] == "rejected"
+
+
 def test_an_upload_goes_on_after_a_restart(kernel: Kernel) -> None:
     """An empty chunk asks where it stands, and the rest follows."""
     upload = kernel.ok("tallystick_artifact_begin", declared())

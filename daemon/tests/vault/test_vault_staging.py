@@ -55,6 +55,19 @@ def test_an_empty_chunk_asks_and_makes_nothing(vault: Vault) -> None:
     assert vault.staging.received(UPLOAD) == 3
 
 
+def test_an_empty_file_can_be_made(vault: Vault, data_dir: Path) -> None:
+    """An upload that was declared empty has a file, private, and never one that is somebody else's."""
+    vault.staging.make_empty(UPLOAD)
+    vault.staging.make_empty(UPLOAD)
+    assert bytes_of(vault) == b""
+    assert stat.S_IMODE(os.stat(vault.staging.path(UPLOAD)).st_mode) == 0o600
+    (data_dir / "other").write_bytes(b"precious")
+    Path(vault.staging.path("upl-link")).symlink_to(data_dir / "other")
+    with pytest.raises(NotOurs):
+        vault.staging.make_empty("upl-link")
+    assert (data_dir / "other").read_bytes() == b"precious"
+
+
 def test_an_answered_chunk_is_on_the_disk(data_dir: Path) -> None:
     """The file is synced before the answer, and with the first chunk its name."""
     disk = NotingDisk()

@@ -86,7 +86,7 @@ ArtifactChunk = Annotated[
         max_length=4 * -(-limits.ARTIFACT_CHUNK_BYTES_MAX // 3),
         pattern=_worded(
             r"^[A-Za-z0-9+/]*={0,2}\Z",
-            f"base64 (RFC 4648, section 4) of at most {limits.ARTIFACT_CHUNK_BYTES_MAX} bytes, without a break",
+            f"base64 (RFC 4648, section 4) of at most {limits.ARTIFACT_CHUNK_BYTES_MAX} bytes, in one piece",
         ),
     ),
 ]

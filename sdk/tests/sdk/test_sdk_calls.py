@@ -220,6 +220,28 @@ CLIENT: dict[str, list[Build]] = {
         partial(calls.invocation_cancel, "proj-1", "inv-1"),
         partial(calls.invocation_cancel, "proj-1", "inv-1", cancellation_scope="whole", reason="enough"),
     ],
+    "artifact_begin": [
+        partial(calls.artifact_begin, HEX, 3),
+        partial(calls.artifact_begin, HEX, 3, "text/plain", classification_ref="class-a", project="proj-1"),
+    ],
+    "artifact_put": [partial(calls.artifact_put, "upl-1", 0, b"abc", project="proj-1")],
+    "artifact_get": [
+        partial(calls.artifact_get, "art-1"),
+        partial(calls.artifact_get, "art-1", 5, 10, project="proj-1"),
+    ],
+    "artifact_upload_begin": [
+        partial(calls.artifact_upload_begin, HEX, 3),
+        partial(calls.artifact_upload_begin, HEX, 3, "text/plain", classification_ref="c", project="proj-1"),
+    ],
+    "artifact_upload_show": [partial(calls.artifact_upload_show, "upl-1")],
+    "artifact_upload_credential": [partial(calls.artifact_upload_credential, "upl-1")],
+    "artifact_upload_finalize": [partial(calls.artifact_upload_finalize, "upl-1")],
+    "artifact_upload_abort": [
+        partial(calls.artifact_upload_abort, "upl-1"),
+        partial(calls.artifact_upload_abort, "upl-1", reason="enough", project="proj-1"),
+    ],
+    "artifact_show": [partial(calls.artifact_show, "art-1", project="proj-1")],
+    "disclosure_manifest_show": [partial(calls.disclosure_manifest_show, "disc-1")],
     "events_read": [
         partial(calls.events_read, "proj-1"),
         partial(calls.events_read, "proj-1", after_cursor="a", type_prefixes=["dev.kovee"], limit=3),

@@ -1,0 +1,110 @@
+"""Whole uploads and downloads: conversations of calls, which both clients hold.
+
+An upload reads its file twice: once for its SHA-256 and size, and once to send it, chunk by chunk. Under a
+``key`` of the caller's it can be gone on with by another process: the same call on the same bytes asks how
+many are there already, and sends the rest. Memory does not depend on the file's size.
+
+A conversation is a generator: it yields calls, and is sent what each is answered, or thrown the problem. It
+does no input or output but with the file that it was given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64decode
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, TypedDict, TypeVar, Unpack
+
+from tallystick import calls
+from tallystick.core import Call
+from tallystick.errors import StaleRevision, UploadRejected
+from tallystick.protocol import limits
+
+if TYPE_CHECKING:
+    from tallystick.protocol import records
+
+T = TypeVar("T")
+Conversation: TypeAlias = Generator[Call[Any], Any, T]
+
+_READ_BYTES: Final = 1 << 20
+_SEALED_BYTES_A_SECOND: Final = 16 << 20
+"""What a slow machine seals, at least: a finalize is given time by its size."""
+_FINALIZE_SECONDS_MIN: Final = 30.0
+
+
+class UploadOptions(TypedDict, total=False):
+    """``key``: under which another process can go on with the upload, at most 120 visible ASCII characters.
+    """
+
+    key: str
+    classification_ref: str
+    project: calls.Project
+
+
+def upload(
+    source: BinaryIO, media_type: str = calls.OCTETS, **options: Unpack[UploadOptions]
+) -> Conversation[records.Artifact]:
+    """Declares what ``source`` holds, sends what is not there yet, and has it sealed. ``source`` can be
+    sought in.
+
+    Raises UploadRejected where the bytes changed on the way, and what the calls raise.
+    """
+    key, project = options.get("key"), options.get("project")
+    sha256, size = _measure(source)
+    keyed: calls.WriteOptions = {} if key is None else {"key": key}
+    begun: records.ArtifactUploadBegun = yield calls.artifact_begin(
+        sha256,
+        size,
+        media_type,
+        classification_ref=options.get("classification_ref"),
+        project=project,
+        **keyed,
+    )
+    yield from _send(source, begun.upload_id, size, project)
+    sealing: calls.WriteOptions = {} if key is None else {"key": f"{key}.seal"}
+    sealing["deadline_seconds"] = _FINALIZE_SECONDS_MIN + size / _SEALED_BYTES_A_SECOND
+    ended: records.ArtifactUpload = yield calls.artifact_upload_finalize(
+        begun.upload_id, project=project, **sealing
+    )
+    if ended.state != "completed":
+        raise UploadRejected(begun.upload_id)
+    artifact: records.Artifact = yield calls.artifact_show(begun.artifact_id, project=project)
+    return artifact
+
+
+def download(artifact_id: str, target: BinaryIO, *, offset: int = 0) -> Conversation[int]:
+    """Writes the artifact's bytes from ``offset`` on to ``target``, in order; returns its size in all.
+
+    What came before an error is whole: the download goes on from there.
+    """
+    while True:
+        got: records.ArtifactBytes = yield calls.artifact_get(artifact_id, offset)
+        data = b64decode(got.data)
+        target.write(data)
+        offset += len(data)
+        if offset >= got.size:
+            return got.size
+
+
+def _measure(source: BinaryIO) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    source.seek(0)
+    while piece := source.read(_READ_BYTES):
+        digest.update(piece)
+        size += len(piece)
+    return digest.hexdigest(), size
+
+
+def _send(source: BinaryIO, upload_id: str, size: int, project: calls.Project | None) -> Conversation[None]:
+    """What is not there yet. An upload that takes nothing any more has all: its finalize says how it ended.
+    """
+    try:
+        received = (yield calls.artifact_put(upload_id, 0, b"", project=project)).received_bytes
+    except StaleRevision:
+        return
+    source.seek(received)
+    while received < size:
+        chunk = source.read(min(limits.ARTIFACT_CHUNK_BYTES_MAX, size - received))
+        if not chunk:
+            return  # the file has become shorter, which the finalize finds
+        received = (yield calls.artifact_put(upload_id, received, chunk, project=project)).received_bytes
