@@ -271,6 +271,8 @@ class Log:
         return known
 
     def _last(self, column: str, key: int) -> int:
+        if key >= self.next_position:  # named by the row that is about to begin it
+            return 0
         row = self._db.execute(
             f"SELECT max({column}_sequence) FROM log WHERE {column} = ?", (key,)
         ).fetchone()

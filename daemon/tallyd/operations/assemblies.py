@@ -56,9 +56,10 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     for ref, row in contributions:
         refuse_unreachable(tx, admission, space, row.classification, ref)
         refuse_erased(tx, ref, row)
+    items_bytes = _items_bytes(tx, contributions)
     record = _record(tx, admission, args, space, contributions, relations)
     encoded = skeleton.encode(record)
-    _check_claim_fits(tx, encoded, contributions)
+    _check_claim_fits(items_bytes + len(encoded))
     digits = ids.digits("casm", str(record["assembly_id"]))
     assert digits is not None
     tx.insert(
@@ -170,21 +171,25 @@ def _item(order: int, ref: str, row: ContributionRow) -> dict[str, object]:
     }
 
 
-def _check_claim_fits(
-    tx: Transaction, encoded: bytes, contributions: list[tuple[str, ContributionRow]]
-) -> None:
-    """A claim hands over every item whole: an assembly whose claim would not fit a reply is refused now."""
-    needed = _CLAIM_OVERHEAD_BYTES + len(encoded)
+def _items_bytes(tx: Transaction, contributions: list[tuple[str, ContributionRow]]) -> int:
+    """What the items take in a claim's reply. Raises Refusal ``invalid`` where they hold too many values."""
+    needed = 0
     for _, row in contributions:
         payload = tx.log_row(row.position).payload
         assert payload is not None
         needed += len(payload) + row.size
+    _check_claim_nodes(tx, contributions)
+    return needed
+
+
+def _check_claim_fits(said_bytes: int) -> None:
+    """A claim hands over every item whole: an assembly whose claim would not fit a reply is refused now."""
+    needed = _CLAIM_OVERHEAD_BYTES + said_bytes
     if needed > limits.REPLY_BYTES_MAX:
         raise invalid(
             f"$.args.required_refs: the items come to {needed} bytes, and a claim can hand over "
             f"{limits.REPLY_BYTES_MAX}; name fewer"
         )
-    _check_claim_nodes(tx, contributions)
 
 
 def _check_claim_nodes(tx: Transaction, contributions: list[tuple[str, ContributionRow]]) -> None:

@@ -84,14 +84,15 @@ def claim(tx: Transaction, request: Request, admission: Admission) -> Applied:
             ending=tx.position,
         )
     attempt = _new_attempt(tx, request, admission, row, 1 if previous is None else previous.ordinal + 1)
-    if row.space is not None:
-        _join_space(tx, row)
     row = invocations.change(tx, row, state="running")
     reference = ids.text("invatt", attempt.reference)
     payload: dict[str, object] = {"attempt_id": reference, "fence_epoch": attempt.fence}
     tx.emit(invocations.event(tx, row, "dev.kovee.invocation.claimed.v1", payload))
+    result = _claim_result(tx, row, attempt, items)
+    if row.space is not None:
+        _join_space(tx, row)
     tx.lease_changes.append(lambda: tx.leases.renew(row.position, attempt.term_seconds))
-    return Applied(result=_claim_result(tx, row, attempt, items), cursor=False)
+    return Applied(result=result, cursor=False)
 
 
 def _items(tx: Transaction, admission: Admission, row: InvocationRow) -> list[bytes]:

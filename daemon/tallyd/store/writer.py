@@ -140,6 +140,7 @@ class Writer(apsw.Connection):
             self._save()
         if self._own:
             own, self._own = self._own, []
+            own.sort(key=lambda noted: noted[0] != _FIRST)
             for _, statement, values in own:
                 self._write(statement, [values])
         return super().execute(
