@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import apsw
 import msgspec
 import pytest
 from harness.dumps import differences, dump_live
@@ -43,6 +45,40 @@ def test_a_read_sees_the_writes_before_it(daemon: Tallyd, world: World) -> None:
             if asked is shows:
                 revisions.append(reply.result["revision"])
     assert revisions == list(range(before + 1, before + 61))
+
+
+def test_case_022_many_writers_never_meet_a_busy_database(daemon: Tallyd, world: World) -> None:
+    """Sixteen clients that write at once all get what they asked for, and each command is done once."""
+    shows = world.show_space()
+    before = ask(daemon.paths, shows).result["revision"]
+
+    def write(number: int) -> list[str | None]:
+        with Wire(daemon.paths) as wire:
+            return [wire.ask(world.append(f"m-{number}-{n}", "It drips.")).kind for n in range(10)]
+
+    with ThreadPoolExecutor(16) as clients:
+        assert list(clients.map(write, range(16))) == [[None] * 10] * 16
+    assert ask(daemon.paths, shows).result["revision"] == before + 160
+
+
+def test_case_023_a_locked_database_is_said_and_not_lived_with(daemon: Tallyd, world: World) -> None:
+    """While another program holds the database's lock a command is refused as not applied, a read is served;
+    and when it lets go, the same command is done.
+    """
+    asked = world.append("l-1", "It drips.")
+    stranger = apsw.Connection(daemon.paths.database)
+    try:
+        stranger.execute("BEGIN IMMEDIATE").fetchall()
+        with Wire(daemon.paths) as writer, Wire(daemon.paths) as reader:
+            writer.send(asked)
+            assert reader.ask(world.show_space()).ok
+            refused = writer.receive(asked.operation)
+            assert refused.kind == "unavailable"
+            assert refused.problem["ext"]["dev.tallystick.outcome"] == {"state": "not_applied"}
+            stranger.execute("ROLLBACK").fetchall()
+            assert writer.ask(asked).ok
+    finally:
+        stranger.close()
 
 
 def test_authority_is_judged_before_the_key(daemon: Tallyd, world: World) -> None:

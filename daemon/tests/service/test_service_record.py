@@ -76,7 +76,7 @@ def test_renewing_and_asking_for_progress_write_nothing(kernel: Kernel) -> None:
 
 
 # --- errors of the disk in the middle -----------------------------------------------------------------------
-def test_case_026_a_transaction_that_was_lost_runs_again_one_by_one(kernel: Kernel) -> None:
+def test_a_transaction_that_was_lost_runs_again_one_by_one(kernel: Kernel) -> None:
     """Where an error inside one command takes the whole transaction along, its neighbours are done all the
     same, each once, and that one is refused as not applied.
     """

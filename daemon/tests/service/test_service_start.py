@@ -321,7 +321,7 @@ def test_each_refusal_has_its_code_and_a_sentence(case: str, world_home: Place, 
     assert [set(a.items()) ^ set(b.items()) for a, b in zip(before, after, strict=True)] == [set(), set()]
 
 
-def test_a_database_that_another_program_locks(world_home: Place) -> None:
+def test_case_023_a_database_that_another_program_locks(world_home: Place) -> None:
     """It is told from damage and from a failed disk, and passes when the other has gone."""
     connection = apsw.Connection(world_home.paths.database)
     connection.execute("PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE").fetchall()
@@ -356,7 +356,7 @@ IN_PROCESS: Final = {
 }
 """What this machine cannot be made to do to a process is tried on the store itself, by these tests."""
 ELSEWHERE: Final = {
-    ExitCode.DATABASE_BUSY: "test_a_database_that_another_program_locks",
+    ExitCode.DATABASE_BUSY: "test_case_023_a_database_that_another_program_locks",
     ExitCode.STORAGE_FAILED: "test_a_disk_that_fails_at_the_start",
     ExitCode.STORE_PUT_BACK: "test_case_081_a_copy_put_back_is_refused_and_adopted",
     ExitCode.LOCK_LOST: "test_case_002_what_was_taken_away_ends_the_daemon",

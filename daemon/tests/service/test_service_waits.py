@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import select
-import threading
-import time
 from collections.abc import Iterator
 
 import pytest
 import trio
 from harness.control import CONTROL_VARIABLE, SYNC_PIPE_VARIABLE, Control
-from harness.wire import Request, Wire, request
+from harness.wire import Wire, request
 from trio.testing import MockClock
 from world import CLIENT, World, make_space
 
@@ -116,57 +114,3 @@ async def test_a_wait_is_cut_to_thirty_seconds(home: Place, mock_clock: MockCloc
             assert daemon._dispatcher.waiters == 1
             mock_clock.jump(1)
         assert daemon._dispatcher.waiters == 0
-
-
-# --- the write-ahead log ------------------------------------------------------------------------------------
-class Reading:
-    """Threads that read pages of a space, one after the other, until they are told to stop."""
-
-    def __init__(self, daemon: Tallyd, asked: Request, number: int) -> None:
-        self._stop = threading.Event()
-        self.pages = 0
-        self._threads = [threading.Thread(target=self._read, args=(daemon, asked)) for _ in range(number)]
-        for thread in self._threads:
-            thread.start()
-
-    def _read(self, daemon: Tallyd, asked: Request) -> None:
-        with Wire(daemon.paths) as wire:
-            while not self._stop.is_set():
-                wire.send(asked)
-                assert wire.read_line().startswith(b'{"outcome":"ok"')
-                self.pages += 1
-
-    def stop(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-
-@pytest.mark.parametrize("readers", [0, 8])
-def test_case_028_case_031_the_write_ahead_log_stays_short(world: World, home: Place, readers: int) -> None:
-    """Under a full load of writes, with overlapping readers and without, and with waits that sleep all the
-    while, the log never passes 32 MiB, though half as much again is written.
-    """
-    home.copy_of(world.home)
-    with Tallyd(home) as running, Wire(running.paths) as sleeper, Wire(running.paths) as writer:
-        project = writer.ask(request(CLIENT, "project_create", {"name": "idle"}, key="idle")).result
-        sleeper.send(waits(project["project_id"], head(writer, project["project_id"])))
-        pages = {"space_id": world.space.space_id, "limit": 2}
-        reading = Reading(
-            running, request(CLIENT, "contribution_list", pages, project=world.project), readers
-        )
-        longest = written = number = 0
-        began = time.monotonic()
-        while written < 1.5 * limits.WAL_BYTES_MAX and time.monotonic() - began < 60:
-            asked = [world.append(f"l-{number + n}", "x" * 60_000) for n in range(16)]
-            number += len(asked)
-            writer.send(*asked)
-            for _ in asked:
-                assert writer.read_line().startswith(b'{"outcome":"ok"')
-            written += 16 * 60_000
-            longest = max(longest, os.stat(running.paths.database + "-wal").st_size)
-        reading.stop()
-        assert longest < limits.WAL_BYTES_MAX
-        assert written >= 1.5 * limits.WAL_BYTES_MAX, f"only {written} bytes in a minute"
-        assert readers == 0 or reading.pages > readers
-        assert "did not end" not in running.log()
