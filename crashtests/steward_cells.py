@@ -142,16 +142,31 @@ def _confirm_moved(world: World) -> Request:
     return request(CLIENT, "space_access_widen_confirm", args, project=world.project, key=KEY)
 
 
+def _confirm_overtaken(world: World) -> Request:
+    args = {"change_id": world.others["change that has moved"], **_CONFIRMED}
+    operation = "project_access_policy_change_confirm"
+    return request(CLIENT, operation, args, project=world.others["moved"], key=KEY)
+
+
+_FOUND_STALE: Final = (
+    Effect("log", "insert", 1),
+    Effect("prepared_changes", "update", 1, frozenset({"state", "revision", "terminal_ms"})),
+)
+
 STEWARD_REFUSALS: Final = (
     Refusal(
         Place("space_access_widen_confirm", CLIENT),
         "what it binds has moved",
         _confirm_moved,
         "stale-revision",
-        (
-            Effect("log", "insert", 1),
-            Effect("prepared_changes", "update", 1, frozenset({"state", "revision", "terminal_ms"})),
-        ),
+        _FOUND_STALE,
+    ),
+    Refusal(
+        Place("project_access_policy_change_confirm", CLIENT),
+        "what it binds has moved",
+        _confirm_overtaken,
+        "stale-revision",
+        _FOUND_STALE,
     ),
 )
 """Whoever finds that a change has moved is refused, and the change is stale from then on."""

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from all_cells import CELLS, REFUSALS
 from cells import PHASES, Cell, Refusal, Run, begin, run_cell, run_refused
-from effects import EFFECTS, Merged, Place, of_operation
+from effects import EFFECTS, REFUSED, Merged, Place, of_operation
 from erasure_cells import ERASURE_CELLS, run_erasure
+from harness.dumps import Effect
 from harness.home import Home
 from world import Prepared
 
@@ -72,3 +73,15 @@ def test_the_registry_declares_the_same_rows(operation: Operation) -> None:
     }
     assert len(declared) == len(operation.rows), "a table stands twice with one action"
     assert declared == of_operation(Place(operation.name, operation.socket))
+
+
+@pytest.mark.parametrize("operation", WRITES, ids=lambda o: str(Place(o.name, o.socket)))
+def test_the_registry_declares_what_a_refusal_changes(operation: Operation) -> None:
+    """An operation whose refusal changes the state has a cell for it, and the registry says the same rows."""
+    declared = tuple(
+        Effect(row.table, row.action, row.count or 0, frozenset(row.columns))
+        for row in operation.refusal_rows
+    )
+    place = Place(operation.name, operation.socket)
+    tried = {refusal.leaves for refusal in REFUSALS if refusal.place == place and refusal.leaves != REFUSED}
+    assert tried == ({declared} if declared else set())

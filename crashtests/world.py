@@ -292,6 +292,10 @@ def _for_stewards(client: Wire, project: str, space_id: str) -> dict[str, str]:
     found["governed"] = governed = done("project_create", {"name": "governed"}, None)["project_id"]
     for name in ("change to confirm", "change to cancel"):
         found[name] = done("project_access_policy_change_prepare", POLICY_PROPOSED, governed)["change_id"]
+    found["moved"] = moved = done("project_create", {"name": "moved"}, None)["project_id"]
+    change = done("project_access_policy_change_prepare", POLICY_PROPOSED, moved)
+    found["change that has moved"] = change["change_id"]
+    done("project_update_metadata", {"name": "moved on"}, moved)
     return found
 
 
