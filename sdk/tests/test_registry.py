@@ -63,6 +63,14 @@ worker invocation_complete            write       worker_fenced R O -
 client events_read                    read        read_project  R O -
 client events_wait                    wait        read_project  R O -
 client event_payload                  read        read_project  R O -
+client tallystick_contribution_list   read        read_space    R R -
+client tallystick_relation_show       read        read_space    R R -
+client tallystick_relation_list       read        read_space    R R -
+client tallystick_disposition_list    read        read_space    R R -
+client tallystick_frontier_list       read        read_space    R R -
+client tallystick_assembly_list       read        read_space    R R -
+client tallystick_branch_show         read        read_space    R R -
+client tallystick_events_read         read        read_project  R F -
 client tallystick_limits              read        public        F F -
 client tallystick_status              read        owner         R F -
 client tallystick_shutdown            control     owner         R F -
@@ -328,7 +336,7 @@ def test_the_binding_follows_the_socket() -> None:
 def test_bundles_are_told_apart() -> None:
     """Clients of KCP hear of its bundles that are whole; ours are named elsewhere."""
     assert FEATURES == ("core_v1", "shared_space_v1", "developer_assistant_v1")
-    own = ("core", "worker", "agent", "erasure", "artifact")
+    own = ("core", "worker", "agent", "erasure", "artifact", "space")
     assert tuple(f"tallystick_{name}_v1" for name in own) == OWN_BUNDLES
     assert {name for bundle in BUNDLES.values() for name in bundle.operations} == {o.name for o in OPERATIONS}
 
