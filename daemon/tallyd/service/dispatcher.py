@@ -40,6 +40,14 @@ logger = logging.getLogger("tallyd.dispatcher")
 
 _CLERKS: Final = frozenset({Kind.WRITE, Kind.FENCED_READ})
 _LISTS: Final = (arguments.ContributionListArgs, arguments.InvocationListArgs)
+_SIEVES: Final = (
+    arguments.LensReadArgs,
+    arguments.TallystickContributionListArgs,
+    arguments.TallystickRelationListArgs,
+    arguments.TallystickFrontierListArgs,
+    arguments.TallystickAssemblyListArgs,
+)
+"""Lists that go through all of a space for what they show."""
 _BYTES_MAX: Final = 2
 """Threads that wait for an artifact's files at a time."""
 _SLOW_READS_MAX: Final = 2
@@ -483,9 +491,9 @@ def _refused(refusal: Refusal) -> bytes:
 
 
 def _is_filtered_list(request: Request) -> bool:
-    """Whether a list may look at more than it shows: what a lens leaves out is not known before it is read."""
+    """Whether a list may look at more than it shows: what is left out is not known before it is read."""
     args = request.args
-    if isinstance(args, arguments.LensReadArgs):
+    if isinstance(args, _SIEVES):
         return True
     if not isinstance(args, _LISTS):
         return False
