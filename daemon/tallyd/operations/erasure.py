@@ -185,15 +185,17 @@ def _row_of_event(tx: Transaction, event_id: str) -> LogRow:
 
 
 def _rows_of_object(tx: Transaction, ref: str) -> list[LogRow]:
-    """The rows of every event that the object had: they stand in one stream."""
+    """The rows of every event that the object had, in one stream; an upload's are its artifact's."""
     prefix = ref.partition("-")[0]
     position = tx.position_of(prefix, ref)
     first = None if position is None else log.read(tx.db, position)
-    if first is None or first.resource != ref or first.stream is None:
+    upload = artifact_rows.find_upload(tx, ref)
+    resource = ref if upload is None else artifact_rows.artifact_at(tx, upload.position).artifact_id
+    if first is None or first.resource != resource or first.stream is None:
         raise not_found("object with content of its own", ref)
     _refuse_contribution(first)
     found = tx.db.execute(
-        log.SELECT + "WHERE stream = ? AND resource = ? ORDER BY stream_sequence", (first.stream, ref)
+        log.SELECT + "WHERE stream = ? AND resource = ? ORDER BY stream_sequence", (first.stream, resource)
     )
     return [LogRow(*values) for values in found]
 
