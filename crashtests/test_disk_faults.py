@@ -77,7 +77,7 @@ def outcome(reply: Reply) -> str:
 @pytest.mark.parametrize("error", WRITE_ERRORS.values(), ids=WRITE_ERRORS)
 def test_a_failed_write(prepared: Prepared, world_home: Home, disk: Disk, error: int) -> None:
     """A command that the disk does not take is answered with its outcome unknown; reads go on, and the next
-    command works when the disk does, without a restart."""
+    command works when the disk does, without a restart (case 32)."""
     world = prepared.world
     sent = world.append("unlucky", "No room for this.")
     with disk.start() as daemon:

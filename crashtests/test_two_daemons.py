@@ -18,7 +18,9 @@ HELD = {"data": ExitCode.DATA_DIRECTORY_HELD, "runtime": ExitCode.RUNTIME_DIRECT
 
 @pytest.mark.parametrize("shared", HELD)
 def test_the_second_is_refused(prepared: Prepared, world_home: Home, new_home: NewHome, shared: str) -> None:
-    """It ends with the code of what is held, and names the holder; the first goes on as if nothing were."""
+    """It ends with the code of what is held, and names the holder; the first goes on as if nothing were
+    (case 102).
+    """
     paths = world_home.paths
     other = new_home(paths.data_dir, None) if shared == "data" else new_home(None, paths.runtime_dir)
     with world_home.start() as first:

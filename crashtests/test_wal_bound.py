@@ -56,7 +56,9 @@ def load(daemon: Daemon, readers: int) -> dict[str, Any]:
 def test_the_log_stays_short(
     home: Home, readers: int, record_property: Callable[[str, object], None]
 ) -> None:
-    """With overlapping readers and without, all is answered, and the log is a part of what was written."""
+    """With overlapping readers and without, all is answered, and the log is a part of what was written (case
+    31).
+    """
     with home.start() as daemon:
         measured = load(daemon, readers)
     longest = measured["log_bytes_max"]

@@ -202,7 +202,7 @@ def test_long_digits_in_text_are_no_integers() -> None:
     ids=lambda value: value if isinstance(value, str) else "value",
 )
 def test_what_is_not_i_json_is_refused(value: object, place: str) -> None:
-    """A value without canonical bytes is refused with its place, and quickly however deep it is."""
+    """A value without canonical bytes is refused with its place, and quickly however deep it is (case 67)."""
     with pytest.raises(ValueError, match="Not I-JSON") as caught:
         canonical(value)
     assert place in str(caught.value)

@@ -78,7 +78,9 @@ def test_a_strict_text_is_read(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("vector", VECTORS["refused"], ids=lambda vector: vector["name"])
 def test_a_text_that_is_not_strict_is_refused(vector: dict[str, Any]) -> None:
-    """A refusal names the class, the byte and the place of the fault, and what to do."""
+    """A refusal names the class, the byte and the place of the fault, and what to do (cases 66, 67 and
+    70).
+    """
     with pytest.raises(NotStrict) as caught:
         parse(text_of(vector), Cap(vector.get("cap", "request")))
     assert (caught.value.error_class, caught.value.offset) == (vector["error_class"], vector["offset"])
@@ -93,7 +95,7 @@ def test_a_text_that_is_not_strict_is_refused(vector: dict[str, Any]) -> None:
     ids=lambda vector: vector["name"],
 )
 def test_the_fast_accept_refuses_what_is_not_strict(vector: dict[str, Any]) -> None:
-    """What must be refused is refused before the reader is asked; size is judged before both."""
+    """What must be refused is refused before the reader is asked; size is judged before both (case 68)."""
     assert fast_outcome(text_of(vector), Cap(vector.get("cap", "request"))) is None
 
 

@@ -130,7 +130,7 @@ async def test_what_a_client_sent_before_it_died_is_taken(house: Open) -> None:
 @pytest.mark.trio
 async def test_the_command_of_a_dead_client_goes_on(house: Open) -> None:
     """A client that dies ends its own connection and nothing else: its command and others' commands are
-    committed."""
+    committed (case 26)."""
     dying, other = await house.caller(), await house.caller()
     await dying.say("write a")
     await house.desk.heard("cut a")

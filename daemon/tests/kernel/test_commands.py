@@ -123,7 +123,7 @@ def test_the_log_verifies_after_all_of_it(kernel: Kernel) -> None:
     ],
 )
 def test_a_changed_field_is_found_by_position(kernel: Kernel, column: str, value: object) -> None:
-    """The verifier names the first row that is not what its leaf says."""
+    """The verifier names the first row that is not what its leaf says (case 122)."""
     space = kernel.space(kernel.project())
     for n in range(5):
         kernel.said(space, f"{n}")

@@ -249,7 +249,7 @@ def test_an_id_of_another_kind_names_nothing(kernel: Kernel, space: Json) -> Non
 
 
 def test_everything_stays_in_its_project(kernel: Kernel, space: Json) -> None:
-    """By another project nothing of this one is found."""
+    """By another project nothing of this one is found (case 84)."""
     other = kernel.project("other")
     made = kernel.said(space, "a")
     for op, args in (

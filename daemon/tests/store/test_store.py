@@ -37,7 +37,9 @@ def test_the_logs_size_comes_from_stat(opened: Opener) -> None:
 
 
 def test_looking_at_a_store_drops_no_lock_of_an_open_transaction(opened: Opener, places: Paths) -> None:
-    """While a transaction is open, all that looks at files leaves SQLite's POSIX locks where they are."""
+    """While a transaction is open, all that looks at files leaves SQLite's POSIX locks where they are (case
+    36).
+    """
     store = opened()
     store.writer.execute("BEGIN IMMEDIATE").fetchall()
     append(store.writer, 1)
