@@ -44,7 +44,7 @@ test: check
 
 check: $(STAMP)
 	$(RUN) -m ruff check --output-format concise .
-	$(RUN) -m mypy $(SOURCES)
+	$(RUN) -m mypy $(SOURCES) conftest.py
 	@for suite in $(SUITES); do \
 	  echo "$(RUN) -m mypy $$suite*.py"; $(RUN) -m mypy $$suite*.py || failed=1; \
 	done; test -z "$$failed"
