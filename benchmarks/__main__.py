@@ -6,11 +6,11 @@ import argparse
 import sys
 from typing import Final
 
-from benchmarks import appends, shell, waiters, wal
+from benchmarks import appends, artifact, shell, waiters, wal
 from benchmarks.bars import Bars
 from benchmarks.machine import describe
 
-PARTS: Final = ("shell", "appends", "waiters", "wal")
+PARTS: Final = ("shell", "appends", "waiters", "wal", "artifact")
 
 
 def main() -> int:
@@ -27,6 +27,8 @@ def main() -> int:
         waiters.bench(bars, given.waiting_seconds, given.place)
     if "wal" in parts:
         wal.bench(bars, given.log_seconds, given.place)
+    if "artifact" in parts:
+        artifact.bench(bars, given.mebibytes, given.place)
     print(f"\n{bars.missed} bars missed" if bars.missed else "\nall bars met")
     return bars.missed
 
@@ -38,6 +40,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=5.0, help="of appends, each (default 5)")
     parser.add_argument("--waiting-seconds", type=float, default=20.0, help="with waiters, and without")
     parser.add_argument("--log-seconds", type=float, default=60.0, help="of load on the log, each")
+    parser.add_argument("--mebibytes", type=int, default=1024, help="of the artifact (default 1024)")
     parser.add_argument("--place", help="a directory on the disk to measure (default: temporary files')")
     return parser.parse_args()
 
