@@ -31,7 +31,7 @@ from functools import partial, wraps
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
 
-from tallystick import artifacts, calls
+from tallystick import artifacts, calls, space_calls
 from tallystick.base import ClientBase, PageOf, Resumed, has_news
 from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
 from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
@@ -326,8 +326,8 @@ class Client(BlockingClient):
     """The daemon's main socket, for its owner (or for an agent, on the agent's own sockets).
 
     Writes give a ``Reply``, whose ``value`` is the record; reads give the record. Every method is described
-    where its call is, in ``tallystick.calls``; beside its own arguments it takes the options of
-    ``calls.ReadOptions`` or ``calls.WriteOptions``.
+    where its call is, in ``tallystick.calls`` and ``tallystick.space_calls``; beside its own arguments it
+    takes the options of ``calls.ReadOptions`` or ``calls.WriteOptions``.
     """
 
     protocol_info = _read(calls.protocol_info)
@@ -370,6 +370,34 @@ class Client(BlockingClient):
     contribution_list = _read(calls.contribution_list)
     contributions = _items(calls.contribution_list)
     relation_assert = _write(calls.relation_assert)
+
+    space_participant_add = _write(space_calls.space_participant_add)
+    space_participant_activate = _write(space_calls.space_participant_activate)
+    space_participant_update = _write(space_calls.space_participant_update)
+    space_participant_remove = _write(space_calls.space_participant_remove)
+    space_participant_list = _read(space_calls.space_participant_list)
+    space_participants = _items(space_calls.space_participant_list)
+    space_access_grant_create = _write(space_calls.space_access_grant_create)
+    space_access_grant_revoke = _write(space_calls.space_access_grant_revoke)
+    space_access_grant_list = _read(space_calls.space_access_grant_list)
+    space_access_grants = _items(space_calls.space_access_grant_list)
+    contribution_withdraw = _write(space_calls.contribution_withdraw)
+    contribution_supersede = _write(space_calls.contribution_supersede)
+    relation_retract = _write(space_calls.relation_retract)
+    reaction_set = _write(space_calls.reaction_set)
+    disposed_contribution_list = _read(space_calls.disposed_contribution_list)
+    disposed_contributions = _items(space_calls.disposed_contribution_list)
+    relation_show = _read(space_calls.relation_show)
+    relation_list = _read(space_calls.relation_list)
+    relations = _items(space_calls.relation_list)
+    disposition_list = _read(space_calls.disposition_list)
+    dispositions = _items(space_calls.disposition_list)
+    frontier_list = _read(space_calls.frontier_list)
+    frontiers = _items(space_calls.frontier_list)
+    assembly_list = _read(space_calls.assembly_list)
+    assemblies = _items(space_calls.assembly_list)
+    branch_show = _read(space_calls.branch_show)
+    accounted_events_read = _read(space_calls.accounted_events_read)
 
     frontier_pin = _write(calls.frontier_pin)
     frontier_show = _read(calls.frontier_show)

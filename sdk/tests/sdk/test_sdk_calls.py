@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from tallystick import calls, trio_client
+from tallystick import calls, space_calls, trio_client
 from tallystick.client import Client, WorkerClient
 from tallystick.core import Call, Read, Write, prepare
 from tallystick.protocol import records
@@ -190,6 +190,68 @@ CLIENT: dict[str, list[Build]] = {
             rationale_ref="contrib-9",
             schema_ref="schema:x",
         ),
+    ],
+    "space_participant_add": [
+        partial(space_calls.space_participant_add, SPACE, "agent-1", "contributor"),
+        partial(
+            space_calls.space_participant_add,
+            SPACE,
+            "prin-1",
+            "steward",
+            kind="principal",
+            subject_revision=1,
+        ),
+    ],
+    "space_participant_activate": [
+        partial(space_calls.space_participant_activate, "proj-1", "part-1", HEX)
+    ],
+    "space_participant_update": [
+        partial(space_calls.space_participant_update, "proj-1", "part-1"),
+        partial(space_calls.space_participant_update, "proj-1", "part-1", role="observer", status="muted"),
+    ],
+    "space_participant_remove": [partial(space_calls.space_participant_remove, "proj-1", "part-1")],
+    "space_participant_list": [partial(space_calls.space_participant_list, SPACE)],
+    "space_access_grant_create": [
+        partial(space_calls.space_access_grant_create, SPACE, "agent-1", ["read"]),
+        partial(
+            space_calls.space_access_grant_create,
+            SPACE,
+            "agent-1",
+            ("contribute", "reaction_set"),
+            classification_ceiling_ref="class-internal",
+            expires_at="2031-01-01T00:00:00Z",
+        ),
+    ],
+    "space_access_grant_revoke": [partial(space_calls.space_access_grant_revoke, "proj-1", "sgrant-1")],
+    "space_access_grant_list": [partial(space_calls.space_access_grant_list, SPACE)],
+    "contribution_withdraw": [
+        partial(space_calls.contribution_withdraw, "proj-1", "contrib-1", "mistake"),
+        partial(space_calls.contribution_withdraw, "proj-1", REF, "mistake", expected_revision=3),
+    ],
+    "contribution_supersede": [
+        partial(space_calls.contribution_supersede, "proj-1", REF, "contrib-2", "better")
+    ],
+    "relation_retract": [partial(space_calls.relation_retract, "proj-1", "rel-1", "wrong")],
+    "reaction_set": [
+        partial(space_calls.reaction_set, SPACE, REF, "insightful"),
+        partial(space_calls.reaction_set, SPACE, REF, "insightful", "removed"),
+    ],
+    "disposed_contribution_list": [
+        partial(space_calls.disposed_contribution_list, SPACE),
+        partial(space_calls.disposed_contribution_list, SPACE, branch_id="branch-1", kind="claim", limit=1),
+    ],
+    "relation_show": [partial(space_calls.relation_show, "proj-1", "rel-1")],
+    "relation_list": [
+        partial(space_calls.relation_list, SPACE),
+        partial(space_calls.relation_list, SPACE, kind="supports", of=REF, after="a", snapshot="b"),
+    ],
+    "disposition_list": [partial(space_calls.disposition_list, SPACE, kind="withdraw")],
+    "frontier_list": [partial(space_calls.frontier_list, SPACE)],
+    "assembly_list": [partial(space_calls.assembly_list, SPACE)],
+    "branch_show": [partial(space_calls.branch_show, "proj-1", "branch-1")],
+    "accounted_events_read": [
+        space_calls.accounted_events_read,
+        partial(space_calls.accounted_events_read, "proj-1", after_cursor="c", type_prefixes=["dev.kovee"]),
     ],
     "frontier_pin": [partial(calls.frontier_pin, SPACE)],
     "frontier_show": [partial(calls.frontier_show, "proj-1", "front-1")],
