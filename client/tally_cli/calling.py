@@ -5,7 +5,7 @@ its function a `Call` as the first argument.
 """
 
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, cast
 
@@ -62,6 +62,15 @@ class Call:
         """The result of a call, an object as parsed JSON."""
         return self.reply(request).value
 
+    def tell_all(self, records: Iterable[Record], members: tuple[str, ...]) -> None:
+        """Tell of a list: each record as JSON, or of each these members, as a row."""
+        if self.printer.as_json:
+            for record in records:
+                self.printer.object(record)
+            return
+        headings = [member.removesuffix("_id").replace("_", " ") for member in members]
+        self.printer.table(headings, [[_cell(record, member) for member in members] for record in records])
+
     def made(self, record: Record, id_member: str, *more: str) -> None:
         """Tell of something new: JSON as it is, into a pipe its id alone, on a terminal more beside it."""
         if self.printer.as_json:
@@ -115,6 +124,11 @@ def builtin(record: "Struct") -> Record:
     from msgspec import to_builtins
 
     return cast(Record, to_builtins(record))
+
+
+def _cell(record: Record, name: str) -> str:
+    value = record.get(name)
+    return " ".join(map(str, value)) if isinstance(value, list) else text(record, name)
 
 
 def text(record: Record, name: str) -> str:

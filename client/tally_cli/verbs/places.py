@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 import click
@@ -13,14 +12,6 @@ from tallystick import calls
 
 _PROJECT: Final = ("project_id", "status", "created_at", "name")
 _SPACE: Final = ("space_id", "status", "visibility", "created_at", "title")
-
-def _tell_all(call: Call, records: Iterable[Record], members: tuple[str, ...]) -> None:
-    if call.printer.as_json:
-        for record in records:
-            call.printer.object(record)
-        return
-    headings = [member.removesuffix("_id").replace("_", " ") for member in members]
-    call.printer.table(headings, [[text(record, member) for member in members] for record in records])
 
 
 def _tell_fields(call: Call, record: Record) -> None:
@@ -49,7 +40,7 @@ def project_create(call: Call, name: str, key: str | None) -> None:
 @verb
 def project_list(call: Call) -> None:
     """List all projects, in the order in which they were made."""
-    _tell_all(call, projects(call), _PROJECT)
+    call.tell_all(projects(call), _PROJECT)
 
 
 @project.command("show")
@@ -86,7 +77,7 @@ def space_create(call: Call, title: str, project: str | None, visibility: str, k
 @verb
 def space_list(call: Call, project: str | None) -> None:
     """List all spaces of a project, in the order in which they were made."""
-    _tell_all(call, spaces(call, choose_project(call, project)), _SPACE)
+    call.tell_all(spaces(call, choose_project(call, project)), _SPACE)
 
 
 @space.command("show")

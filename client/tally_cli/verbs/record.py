@@ -13,7 +13,7 @@ from tally_cli.choosing import choose_project, choose_space, project_option, spa
 from tally_cli.exits import Exit
 from tally_cli.output import to_json
 from tally_cli.trouble import Trouble
-from tallystick import calls
+from tallystick import calls, space_calls
 from tallystick.protocol.limits import INLINE_TEXT_SCALARS_MAX, REQUEST_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ RELATIONS: Final = (
     "addresses", "supports", "challenges", "refines", "qualifies", "supersedes", "depends_on", "derived_from",
     "produced_by", "quotes", "evaluates",
 )  # fmt: skip
-RELATION_EVENT: Final = "dev.kovee.space.relation-asserted.v1"
 
 
 # --- saying -------------------------------------------------------------------------------------------------
@@ -173,11 +172,9 @@ def _pin(record: Record) -> ObjectRef:
 
 
 def _relation(call: Call, project_id: str, ref: str) -> Record:
-    """A relation, found in the project's events: the protocol has no operation that shows one."""
-    for event in events(call, project_id, type_prefixes=(RELATION_EVENT,)):
-        if event.get("resource_ref") == ref and isinstance(payload := event.get("payload"), dict):
-            return payload
-    raise Trouble(Exit.PROBLEM, "not-found", f"not-found: the project has no relation {ref}.")
+    """A relation, and what became of it."""
+    shown = call.ask(space_calls.relation_show(project_id, ref))
+    return {**cast(Record, shown["relation"]), "dispositions": shown["dispositions"]}
 
 
 def events(
