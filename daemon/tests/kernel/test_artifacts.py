@@ -28,43 +28,9 @@ from tallystick.protocol.shapes import ArtifactState, UploadState
 
 from .agents import Agent
 from .kernel import AT_HEAD, Json, Kernel
+from .uploads import BYTES, available, begin, declared, finalize, stage
 
-BYTES = b"the bytes of an artifact\n"
 HOUR = limits.UPLOAD_SECONDS_MAX
-
-
-def declared(content: bytes = BYTES, **more: Any) -> Json:
-    """What a begin says of those bytes."""
-    said = {
-        "declared_raw_sha256": hashlib.sha256(content).hexdigest(),
-        "declared_size": len(content),
-        "declared_media_type": "text/plain",
-    }
-    return {**said, **more}
-
-
-def begin(kernel: Kernel, content: bytes = BYTES, **more: Any) -> Json:
-    return kernel.ok("artifact_upload_begin", declared(content, **more))
-
-
-def stage(kernel: Kernel, upload: Json, content: bytes = BYTES) -> Path:
-    """Writes the bytes where the credential says."""
-    answered = kernel.read("artifact_upload_credential", {"upload_id": upload["upload_id"]})
-    path = Path(answered["result"]["credential"]["path"])
-    path.write_bytes(content)
-    return path
-
-
-def finalize(kernel: Kernel, upload: Json, **how: Any) -> Json:
-    return kernel.write("artifact_upload_finalize", {"upload_id": upload["upload_id"]}, **how)
-
-
-def available(kernel: Kernel, content: bytes = BYTES, **more: Any) -> Json:
-    """An artifact of those bytes, as its upload's begin called it."""
-    upload = begin(kernel, content, **more)
-    stage(kernel, upload, content)
-    assert finalize(kernel, upload)["result"]["state"] == "completed"
-    return upload
 
 
 def upload_of(kernel: Kernel, upload: Json) -> Json:

@@ -14,7 +14,7 @@ from tallyd.operations import erasure
 from tallystick.protocol.registry import Socket
 
 from .kernel import Json, Kernel
-from .test_artifacts import begin, finalize, stage
+from .uploads import begin, finalize, stage
 
 REDACTED = [{"media_type": "application/x.kovee.redacted", "text": ""}]
 
