@@ -168,3 +168,20 @@ def test_case_124_a_suppression_whose_count_a_crash_took_is_shown(kernel: Kernel
     kernel.ambient.advance(61)
     kernel.space(kernel.project())
     assert _suppressed(kernel) == (["suppressed-begin"], "warn")
+
+
+# --- pages that are continued later -------------------------------------------------------------------------
+def test_a_list_can_be_continued_for_a_quarter_of_an_hour(kernel: Kernel) -> None:
+    """Its snapshot and its continuation are good for at least fifteen minutes, over a restart too."""
+    space = kernel.space(kernel.project())
+    said = [kernel.said(space, f"Number {number}.")["contribution_id"] for number in range(4)]
+    args = {"space_id": space["space_id"], "limit": 2}
+    first = kernel.read("contribution_list", args, project=space["project_id"])["result"]
+    kernel.said(space, "Later.")
+    kernel.ambient.advance(15 * 60)
+    kernel.reopen()
+    args |= {"snapshot": first["snapshot"], "after": first["next"]}
+    second = kernel.read("contribution_list", args, project=space["project_id"])["result"]
+    shown = [item["contribution_id"] for page in (first, second) for item in page["items"]]
+    assert shown == said
+    assert "next" not in second

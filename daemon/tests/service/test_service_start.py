@@ -378,3 +378,19 @@ def test_a_hook_is_refused_before_anything_is_made(home: Place) -> None:
     ended: Ended = run_to_its_end(home, env={"TALLYD_ABORT": "before_commit:project_create"})
     assert ended.code == ExitCode.TEST_HOOKS_WITHOUT_FLAG
     assert os.listdir(home.root) == []
+
+
+def test_a_hook_fires_once_at_its_nth_command(world_home: Place, world: World) -> None:
+    """At the second append of a client: a replay, a refusal and a worker's append are none of that kind."""
+    env = {"TALLYD_ABORT": "after_commit:contribution_append@client#2"}
+    daemon = Tallyd(world_home, "--test-hooks", env=env)
+    first = world.append("h-1", "One.")
+    with Wire(world_home.paths) as client, Wire(world_home.paths, WORKER) as worker:
+        assert client.ask(first).ok
+        assert client.ask(first).ok
+        assert client.ask(first.changed(kind="claim")).kind == "idempotency-mismatch"
+        step = world.as_worker(world.append("h-2", "A step.", kind="synthesis"), world.attempts["append"])
+        assert worker.ask(step).ok
+        client.send(world.append("h-3", "Two."))
+        assert client.read_line() == b""
+    assert daemon.wait() == -signal.SIGABRT

@@ -114,3 +114,17 @@ async def test_a_wait_is_cut_to_thirty_seconds(home: Place, mock_clock: MockCloc
             assert daemon._dispatcher.waiters == 1
             mock_clock.jump(1)
         assert daemon._dispatcher.waiters == 0
+
+
+@pytest.mark.trio
+async def test_a_wait_holds_no_transaction(home: Place) -> None:
+    """While waits sleep no read transaction is open: the write-ahead log can be reset to nothing."""
+    async with living(home) as daemon:
+        stream = await trio.open_unix_socket(home.paths.client_socket)
+        made = await said(stream, request(CLIENT, "project_create", {"name": "x"}, key="p").line)
+        await stream.send_all(waits(made["result"]["project_id"], made["event_cursor"]).line)
+        with trio.fail_after(30):
+            while daemon._dispatcher.waiters < 1 or not daemon._driver.idle:
+                await trio.lowlevel.checkpoint()
+        assert daemon._store.truncate(daemon._store.writer)
+        assert daemon._dispatcher.waiters == 1
