@@ -230,6 +230,47 @@ def contribution_supersede(
     )
 
 
+def contribution_redact(
+    project: Project, contribution: Named, reason_class: str, **options: Unpack[WriteOptions]
+) -> Write[records.ContributionRedaction]:
+    """Erase a contribution's body, and the artifacts that it carries: for good, in any status of the space.
+
+    Once, by a steward or the owner (``Invalid`` where it is redacted already). Who said it and when stays,
+    and so does ``reason_class``; the body is then one part of media type ``application/x.kovee.redacted``.
+    """
+    arguments = {"contribution_ref": identifier(contribution), "reason_class": reason_class}
+    return Write(
+        "contribution_redact",
+        arguments,
+        "ContributionRedaction",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def erase(
+    reason_class: str,
+    *,
+    object_ref: str | None = None,
+    event_id: str | None = None,
+    project: Project | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.Erasure]:
+    """Erase, for good, what ``contribution_redact`` does not reach: an object's names, titles and payloads in
+    every event that it had (``object_ref``), or in one event (``event_id``); or an artifact's bytes.
+
+    For stewards of the space that it stands in, for who uploaded an artifact, and for the owner. A name reads
+    ``[erased]`` afterwards; the record of what happened and when stays. The reply's state is ``erasing``:
+    nobody can read it any more; an event says ``erased`` once nothing is left in the files. ``Invalid`` for a
+    contribution, and where no content is left. Raises ``TypeError`` unless one of the two is named.
+    """
+    if (object_ref is None) == (event_id is None):
+        raise TypeError("give either object_ref or event_id: one thing is erased at a time")
+    arguments = {"object_ref": object_ref, "event_id": event_id, "reason_class": reason_class}
+    place = None if project is None else project_id(project)
+    return Write("tallystick_erase", arguments, "Erasure", project_id=place, **options)
+
+
 def relation_retract(
     project: Project, relation: Named, reason_class: str, **options: Unpack[WriteOptions]
 ) -> Write[records.RelationDisposition]:

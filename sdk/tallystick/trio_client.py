@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, ParamSpec, Self, T
 
 import trio
 
-from tallystick import artifacts, calls, space_calls
+from tallystick import artifacts, assistant_calls, calls, space_calls
 from tallystick.base import ClientBase, PageOf, Resumed, has_news
 from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
 from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
@@ -353,6 +353,8 @@ class TrioClient(AsyncClient):
     space_access_grants = _items(space_calls.space_access_grant_list)
     contribution_withdraw = _write(space_calls.contribution_withdraw)
     contribution_supersede = _write(space_calls.contribution_supersede)
+    contribution_redact = _write(space_calls.contribution_redact)
+    erase = _write(space_calls.erase)
     relation_retract = _write(space_calls.relation_retract)
     reaction_set = _write(space_calls.reaction_set)
     disposed_contribution_list = _read(space_calls.disposed_contribution_list)
@@ -373,6 +375,27 @@ class TrioClient(AsyncClient):
     frontier_show = _read(calls.frontier_show)
     context_assembly_create = _write(calls.context_assembly_create)
     context_assembly_show = _read(calls.context_assembly_show)
+
+    assistant_create = _write(assistant_calls.assistant_create)
+    assistant_show = _read(assistant_calls.assistant_show)
+    assistant_list = _read(assistant_calls.assistant_list)
+    assistants = _items(assistant_calls.assistant_list)
+    assistant_revision_register = _write(assistant_calls.assistant_revision_register)
+    assistant_revision_show = _read(assistant_calls.assistant_revision_show)
+    assistant_revision_list = _read(assistant_calls.assistant_revision_list)
+    assistant_revisions = _items(assistant_calls.assistant_revision_list)
+    deployment_create = _write(assistant_calls.deployment_create)
+    deployment_show = _read(assistant_calls.deployment_show)
+    deployment_list = _read(assistant_calls.deployment_list)
+    deployments = _items(assistant_calls.deployment_list)
+    deployment_activate = _write(assistant_calls.deployment_activate)
+    deployment_drain = _write(assistant_calls.deployment_drain)
+    assistant_alias_bind = _write(assistant_calls.assistant_alias_bind)
+    assistant_alias_show = _read(assistant_calls.assistant_alias_show)
+    assistant_alias_list = _read(assistant_calls.assistant_alias_list)
+    assistant_aliases = _items(assistant_calls.assistant_alias_list)
+    assistant_alias_update = _write(assistant_calls.assistant_alias_update)
+    assistant_alias_revoke = _write(assistant_calls.assistant_alias_revoke)
 
     invocation_create = _write(calls.invocation_create)
     invocation_show = _read(calls.invocation_show)
@@ -488,6 +511,8 @@ class TrioWorkerClient(AsyncClient):
     relation_assert = _write(calls.as_worker(calls.relation_assert))
     context_assembly_create = _write(calls.as_worker(calls.context_assembly_create))
     invocation_cancel = _write(calls.as_worker(calls.invocation_cancel))
+    application_event_emit = _write(assistant_calls.application_event_emit)
+    model_complete = _write(assistant_calls.model_complete)
 
     def _default_store(self) -> None:
         return None

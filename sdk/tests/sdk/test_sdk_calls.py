@@ -6,18 +6,45 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from msgspec import to_builtins
 
-from tallystick import calls, space_calls, trio_client
+from tallystick import assistant_calls, calls, space_calls, trio_client
 from tallystick.client import Client, WorkerClient
 from tallystick.core import Call, Read, Write, prepare
 from tallystick.protocol import records
 from tallystick.protocol.arguments import APPEND_EXTENSION
 from tallystick.protocol.envelope import decode_request
+from tallystick.protocol.ijson import JsonValue
 from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
 
 HEX = "0" * 64
 SPACE = calls.SpaceRef("proj-1", "space-1", "branch-1")
 REF = records.ObjectRef(object_ref="contrib-1", revision=1, digest=HEX)
+
+MANIFEST = records.Manifest(
+    schema_version="1",
+    definition_id="asstdef-1",
+    version="1.0.0",
+    entrypoint="mender:Mender",
+    package_digest=HEX,
+    runtime={"python": "3.11"},
+    supported_worker_protocols=("0.1",),
+    input_schema_ref="schema:x",
+    output_schema_ref="schema:y",
+    skills=(),
+    attention_proposals=({"when": None},),
+    requested_capabilities=(),
+    model_profiles=(),
+    tool_profiles=(),
+    network_policy={},
+    resource_limits=records.ResourceLimits(cpu=1, memory=1, disk=0, output_bytes=65_536),
+    default_timeout=60,
+    max_concurrency=1,
+    causal_concurrency_policy="serial-branch",
+    checkpoint_support=False,
+    cancellation_support=True,
+    security_profiles=("developer",),
+)
 
 
 def claim() -> records.InvocationClaim:
@@ -51,6 +78,58 @@ def claim() -> records.InvocationClaim:
     )
     return records.InvocationClaim(
         invocation=invocation, attempt_id="att-1", fence_epoch=2, assembly=None, frontier=None, items=()
+    )
+
+
+def register(
+    manifest: records.Manifest | dict[str, JsonValue],
+    *,
+    signature_refs: list[str] | None = None,
+    project: str | None = None,
+) -> Write[records.AssistantRevision]:
+    """A registration of a revision with that manifest."""
+    return assistant_calls.assistant_revision_register(
+        "asstdef-1",
+        "1.0.0",
+        manifest,
+        package_artifact_ref="art-1",
+        package_digest=HEX,
+        config_schema_digest=HEX,
+        sdk_protocol_range="0.1",
+        signature_refs=signature_refs,
+        project=project,
+    )
+
+
+KEYED_DIGEST: dict[str, JsonValue] = {
+    "algorithm": "hmac-sha-256",
+    "class": "scope_erasure_safe",
+    "key_ref": "key-1",
+    "value_hex": HEX,
+}
+
+
+def complete_by_model(
+    digest: assistant_calls.Digest, *, system: str | None = None, stable_binding_key: str | None = None
+) -> Write[records.ModelCall]:
+    """A call to a model with that digest wherever one is wanted."""
+    return assistant_calls.model_complete(
+        claim(),
+        "model-small",
+        "Why does it drip?",
+        max_output_tokens=100,
+        purpose_ref="purpose-1",
+        classification_ref="class-default",
+        act_intent_ref="intent-1",
+        act_intent_digest=digest,
+        act_revision=1,
+        subject_digest=digest,
+        context_manifest_ref="man-1",
+        context_manifest_digest=digest,
+        stable_execution_key="exec-1",
+        budget_reservation_set_ref="budget-1",
+        system=system,
+        stable_binding_key=stable_binding_key,
     )
 
 
@@ -231,6 +310,14 @@ CLIENT: dict[str, list[Build]] = {
     "contribution_supersede": [
         partial(space_calls.contribution_supersede, "proj-1", REF, "contrib-2", "better")
     ],
+    "contribution_redact": [
+        partial(space_calls.contribution_redact, "proj-1", "contrib-1", "privacy"),
+        partial(space_calls.contribution_redact, "proj-1", REF, "privacy", expected_revision=3),
+    ],
+    "erase": [
+        partial(space_calls.erase, "privacy", object_ref="space-1"),
+        partial(space_calls.erase, "privacy", event_id="evt-1", project="proj-1"),
+    ],
     "relation_retract": [partial(space_calls.relation_retract, "proj-1", "rel-1", "wrong")],
     "reaction_set": [
         partial(space_calls.reaction_set, SPACE, REF, "insightful"),
@@ -259,6 +346,56 @@ CLIENT: dict[str, list[Build]] = {
         partial(calls.context_assembly_create, SPACE, "to answer", required_refs=[REF], trigger_refs=["c-1"])
     ],
     "context_assembly_show": [partial(calls.context_assembly_show, "proj-1", "casm-1")],
+    "assistant_create": [
+        partial(assistant_calls.assistant_create, "mender"),
+        partial(assistant_calls.assistant_create, "mender", "Mends taps.", project="proj-1"),
+    ],
+    "assistant_show": [partial(assistant_calls.assistant_show, "asstdef-1")],
+    "assistant_list": [
+        assistant_calls.assistant_list,
+        partial(assistant_calls.assistant_list, project="proj-1", limit=1, after="a", snapshot="b"),
+    ],
+    "assistant_revision_register": [
+        partial(register, MANIFEST),
+        partial(register, to_builtins(MANIFEST), signature_refs=["sig-1"], project="proj-1"),
+    ],
+    "assistant_revision_show": [partial(assistant_calls.assistant_revision_show, "asstrev-1")],
+    "assistant_revision_list": [
+        assistant_calls.assistant_revision_list,
+        partial(assistant_calls.assistant_revision_list, definition_id="asstdef-1", limit=1, after="a"),
+    ],
+    "deployment_create": [
+        partial(
+            assistant_calls.deployment_create,
+            "asstrev-1",
+            config_ref="cfg-1",
+            config_digest=HEX,
+            secret_binding_set_ref="secrets-none",
+            secret_binding_set_digest=HEX,
+            policy_ref="policy-default",
+            pool_ref="pool-1",
+            security_profile="confined",
+            concurrency_policy="causal-keyed",
+            rollout_policy={"share": [1, None]},
+        )
+    ],
+    "deployment_show": [partial(assistant_calls.deployment_show, "dep-1")],
+    "deployment_list": [
+        assistant_calls.deployment_list,
+        partial(assistant_calls.deployment_list, assistant_revision_id="asstrev-1", snapshot="b"),
+    ],
+    "deployment_activate": [partial(assistant_calls.deployment_activate, "dep-1", expected_revision=1)],
+    "deployment_drain": [partial(assistant_calls.deployment_drain, "dep-1", project="proj-1")],
+    "assistant_alias_bind": [partial(assistant_calls.assistant_alias_bind, "proj-1", "Mender", "dep-1", 2)],
+    "assistant_alias_show": [partial(assistant_calls.assistant_alias_show, "proj-1", "alias-1")],
+    "assistant_alias_list": [
+        partial(assistant_calls.assistant_alias_list, "proj-1"),
+        partial(assistant_calls.assistant_alias_list, "proj-1", assistant_deployment_id="dep-1", after="a"),
+    ],
+    "assistant_alias_update": [
+        partial(assistant_calls.assistant_alias_update, "proj-1", "alias-1", "dep-2", 2, expected_revision=1)
+    ],
+    "assistant_alias_revoke": [partial(assistant_calls.assistant_alias_revoke, "proj-1", "alias-1")],
     "invocation_create": [
         partial(calls.invocation_create, "proj-1", deadline="2031-01-01T00:00:00Z"),
         partial(
@@ -331,6 +468,13 @@ WORKER: dict[str, list[Build]] = {
         partial(calls.as_worker(calls.context_assembly_create), claim(), SPACE, "p", required_refs=[REF])
     ],
     "invocation_cancel": [partial(calls.as_worker(calls.invocation_cancel), claim(), "proj-1", "inv-9")],
+    "application_event_emit": [
+        partial(assistant_calls.application_event_emit, claim(), "org.example.mended.v1", {"taps": [None]})
+    ],
+    "model_complete": [
+        partial(complete_by_model, records.UnkeyedDigestRef(class_="structural_public", value_hex=HEX)),
+        partial(complete_by_model, KEYED_DIGEST, system="Be brief.", stable_binding_key="bind-1"),
+    ],
 }
 """Each of the worker's operations."""
 
@@ -401,6 +545,13 @@ def test_a_contribution_has_one_body(arguments: dict[str, object]) -> None:
     """Neither no body nor two."""
     with pytest.raises(TypeError, match="either text or parts"):
         calls.append(SPACE, "claim", **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("named", [{}, {"object_ref": "space-1", "event_id": "evt-1"}])
+def test_one_thing_is_erased_at_a_time(named: dict[str, str]) -> None:
+    """Neither none nor two."""
+    with pytest.raises(TypeError, match="either object_ref or event_id"):
+        space_calls.erase("privacy", **named)  # type: ignore[arg-type]
 
 
 def test_an_unknown_operation_is_not_sent() -> None:

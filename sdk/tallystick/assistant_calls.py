@@ -1,0 +1,360 @@
+"""Calls for assistants that are registered: what they are, how they are deployed, what projects call them.
+
+As in ``tallystick.calls``: one function an operation, named as the operation is, and a method of the same
+name and arguments on every client. An assistant, its revisions and its deployments stand in the realm;
+``project`` names the project in whose name they are asked for, where it is not the realm's. Defining,
+registering, deploying and naming are for the owner (``Forbidden`` to others).
+
+The last two are a worker's. Its clients take the claim first, as with everything that an attempt does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias, Unpack
+
+from tallystick.calls import Project, ReadOptions, WriteOptions, binding, project_id
+from tallystick.calls import _optional_project as optional_project
+from tallystick.calls import _page as page_arguments
+from tallystick.core import Read, Write
+from tallystick.protocol import limits
+
+if TYPE_CHECKING:
+    from tallystick.protocol import records
+    from tallystick.protocol.ijson import JsonValue
+
+# In quotes, since the records are not imported before they are needed.
+Digest: TypeAlias = "records.UnkeyedDigestRef | records.KeyedDigestRef | Mapping[str, JsonValue]"
+
+
+# --- assistants and their revisions -----------------------------------------------------------------------
+def assistant_create(
+    name: str, description: str = "", *, project: Project | None = None, **options: Unpack[WriteOptions]
+) -> Write[records.AssistantDefinition]:
+    """Define an assistant; its name has 1 to 256 characters, its description at most 4,096."""
+    return Write(
+        "assistant_create",
+        {"name": name, "description": description},
+        "AssistantDefinition",
+        project_id=optional_project(project),
+        **options,
+    )
+
+
+def assistant_show(
+    definition_id: str, *, project: Project | None = None, **options: Unpack[ReadOptions]
+) -> Read[records.AssistantDefinition]:
+    """An assistant, whatever its revision."""
+    arguments = {"definition_id": definition_id}
+    place = optional_project(project)
+    return Read("assistant_show", arguments, "AssistantDefinition", project_id=place, **options)
+
+
+def assistant_list(
+    *,
+    project: Project | None = None,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.AssistantDefinitionPage]:
+    """A page of the realm's assistants, in order of creation."""
+    arguments = page_arguments(limit, after, snapshot)
+    place = optional_project(project)
+    return Read("assistant_list", arguments, "AssistantDefinitionPage", project_id=place, **options)
+
+
+def assistant_revision_register(
+    definition_id: str,
+    version: str,
+    manifest: records.Manifest | Mapping[str, JsonValue],
+    *,
+    package_artifact_ref: str,
+    package_digest: str,
+    config_schema_digest: str,
+    sdk_protocol_range: str,
+    signature_refs: Sequence[str] | None = None,
+    project: Project | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.AssistantRevision]:
+    """Register a revision of an assistant, which never changes afterwards.
+
+    The manifest says the same assistant, version and package digest as the arguments do (``Invalid``
+    otherwise, and where the version is registered already). Digests are SHA-256 in 64 hex digits.
+    """
+    arguments = {
+        "definition_id": definition_id,
+        "version": version,
+        "manifest": manifest,
+        "package_artifact_ref": package_artifact_ref,
+        "package_digest": package_digest,
+        "config_schema_digest": config_schema_digest,
+        "sdk_protocol_range": sdk_protocol_range,
+        "signature_refs": None if signature_refs is None else list(signature_refs),
+    }
+    place = optional_project(project)
+    return Write("assistant_revision_register", arguments, "AssistantRevision", project_id=place, **options)
+
+
+def assistant_revision_show(
+    assistant_revision_id: str, *, project: Project | None = None, **options: Unpack[ReadOptions]
+) -> Read[records.AssistantRevision]:
+    """One revision of an assistant, with its manifest."""
+    arguments = {"assistant_revision_id": assistant_revision_id}
+    place = optional_project(project)
+    return Read("assistant_revision_show", arguments, "AssistantRevision", project_id=place, **options)
+
+
+def assistant_revision_list(
+    *,
+    definition_id: str | None = None,
+    project: Project | None = None,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.AssistantRevisionPage]:
+    """A page of revisions, all or those of one assistant, in order of creation."""
+    arguments = {"definition_id": definition_id, **page_arguments(limit, after, snapshot)}
+    place = optional_project(project)
+    return Read("assistant_revision_list", arguments, "AssistantRevisionPage", project_id=place, **options)
+
+
+# --- deployments ------------------------------------------------------------------------------------------
+def deployment_create(
+    assistant_revision_id: str,
+    *,
+    config_ref: str,
+    config_digest: str,
+    secret_binding_set_ref: str,
+    secret_binding_set_digest: str,
+    policy_ref: str,
+    pool_ref: str,
+    security_profile: str,
+    concurrency_policy: str,
+    rollout_policy: Mapping[str, JsonValue],
+    project: Project | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.AssistantDeployment]:
+    """Configure a revision to be asked; ``deployment_activate`` lets it be.
+
+    ``security_profile`` is ``developer``, ``confined`` or ``secure``; ``concurrency_policy`` is
+    ``serial-branch``, ``parallel-independent`` or ``causal-keyed``; ``rollout_policy`` is free in form.
+    Secrets are named by reference and digest, never given.
+    """
+    arguments = {
+        "assistant_revision_id": assistant_revision_id,
+        "config_ref": config_ref,
+        "config_digest": config_digest,
+        "secret_binding_set_ref": secret_binding_set_ref,
+        "secret_binding_set_digest": secret_binding_set_digest,
+        "policy_ref": policy_ref,
+        "pool_ref": pool_ref,
+        "security_profile": security_profile,
+        "concurrency_policy": concurrency_policy,
+        "rollout_policy": rollout_policy,
+    }
+    place = optional_project(project)
+    return Write("deployment_create", arguments, "AssistantDeployment", project_id=place, **options)
+
+
+def deployment_show(
+    assistant_deployment_id: str, *, project: Project | None = None, **options: Unpack[ReadOptions]
+) -> Read[records.AssistantDeployment]:
+    """A deployment as it stands now."""
+    arguments = {"assistant_deployment_id": assistant_deployment_id}
+    place = optional_project(project)
+    return Read("deployment_show", arguments, "AssistantDeployment", project_id=place, **options)
+
+
+def deployment_list(
+    *,
+    assistant_revision_id: str | None = None,
+    project: Project | None = None,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.AssistantDeploymentPage]:
+    """A page of the realm's deployments, all or those of one revision, in order of creation."""
+    arguments = {
+        "assistant_revision_id": assistant_revision_id,
+        **page_arguments(limit, after, snapshot),
+    }
+    place = optional_project(project)
+    return Read("deployment_list", arguments, "AssistantDeploymentPage", project_id=place, **options)
+
+
+def deployment_activate(
+    assistant_deployment_id: str, *, project: Project | None = None, **options: Unpack[WriteOptions]
+) -> Write[records.AssistantDeployment]:
+    """Let a deployment be asked. ``expected_revision`` is the deployment's."""
+    arguments = {"assistant_deployment_id": assistant_deployment_id}
+    place = optional_project(project)
+    return Write("deployment_activate", arguments, "AssistantDeployment", project_id=place, **options)
+
+
+def deployment_drain(
+    assistant_deployment_id: str, *, project: Project | None = None, **options: Unpack[WriteOptions]
+) -> Write[records.AssistantDeployment]:
+    """Let a deployment finish what it was asked, and be asked no more. ``expected_revision`` is its own."""
+    arguments = {"assistant_deployment_id": assistant_deployment_id}
+    place = optional_project(project)
+    return Write("deployment_drain", arguments, "AssistantDeployment", project_id=place, **options)
+
+
+# --- aliases ----------------------------------------------------------------------------------------------
+def assistant_alias_bind(
+    project: Project,
+    display_alias: str,
+    assistant_deployment_id: str,
+    deployment_revision: int,
+    **options: Unpack[WriteOptions],
+) -> Write[records.AssistantAlias]:
+    """Give a deployment, at one revision, a name in a project. Two names that differ in case or white space
+    alone are the same name.
+    """
+    arguments = {
+        "display_alias": display_alias,
+        "assistant_deployment_id": assistant_deployment_id,
+        "deployment_revision": deployment_revision,
+    }
+    return Write(
+        "assistant_alias_bind", arguments, "AssistantAlias", project_id=project_id(project), **options
+    )
+
+
+def assistant_alias_show(
+    project: Project, alias_binding_id: str, **options: Unpack[ReadOptions]
+) -> Read[records.AssistantAlias]:
+    """An alias, and what it stands for now."""
+    arguments = {"alias_binding_id": alias_binding_id}
+    return Read(
+        "assistant_alias_show", arguments, "AssistantAlias", project_id=project_id(project), **options
+    )
+
+
+def assistant_alias_list(
+    project: Project,
+    *,
+    assistant_deployment_id: str | None = None,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.AssistantAliasPage]:
+    """A page of a project's aliases, all or those of one deployment, in order of creation."""
+    arguments = {
+        "assistant_deployment_id": assistant_deployment_id,
+        **page_arguments(limit, after, snapshot),
+    }
+    return Read(
+        "assistant_alias_list", arguments, "AssistantAliasPage", project_id=project_id(project), **options
+    )
+
+
+def assistant_alias_update(
+    project: Project,
+    alias_binding_id: str,
+    assistant_deployment_id: str,
+    deployment_revision: int,
+    **options: Unpack[WriteOptions],
+) -> Write[records.AssistantAlias]:
+    """Let an alias stand for another deployment, or for another revision of the same. ``expected_revision``
+    is the alias's.
+    """
+    arguments = {
+        "alias_binding_id": alias_binding_id,
+        "assistant_deployment_id": assistant_deployment_id,
+        "deployment_revision": deployment_revision,
+    }
+    return Write(
+        "assistant_alias_update", arguments, "AssistantAlias", project_id=project_id(project), **options
+    )
+
+
+def assistant_alias_revoke(
+    project: Project, alias_binding_id: str, **options: Unpack[WriteOptions]
+) -> Write[records.AssistantAlias]:
+    """Take an alias away. ``expected_revision`` is the alias's."""
+    arguments = {"alias_binding_id": alias_binding_id}
+    return Write(
+        "assistant_alias_revoke", arguments, "AssistantAlias", project_id=project_id(project), **options
+    )
+
+
+# --- a worker's operations --------------------------------------------------------------------------------
+def application_event_emit(
+    claim: records.InvocationClaim,
+    event_type: str,
+    payload: Mapping[str, JsonValue],
+    **options: Unpack[WriteOptions],
+) -> Write[records.EmittedEvent]:
+    """Write an event of the application's own type (``Forbidden`` for the system's, ``dev.kovee.`` and
+    ``dev.tallystick.``) into the stream of the invocation's space, or the invocation's own.
+
+    The payload, at most 65,536 bytes in canonical form, is content and can be erased; the type is a label,
+    and cannot. ``StaleLease`` where another attempt has taken over.
+    """
+    return Write(
+        "application_event_emit",
+        {**binding(claim), "type": event_type, "payload": payload},
+        "EmittedEvent",
+        surface="worker",
+        project_id=claim.invocation.project_id,
+        **options,
+    )
+
+
+def model_complete(
+    claim: records.InvocationClaim,
+    model_profile_ref: str,
+    prompt: str,
+    *,
+    max_output_tokens: int,
+    purpose_ref: str,
+    classification_ref: str,
+    act_intent_ref: str,
+    act_intent_digest: Digest,
+    act_revision: int,
+    subject_digest: Digest,
+    context_manifest_ref: str,
+    context_manifest_digest: Digest,
+    stable_execution_key: str,
+    budget_reservation_set_ref: str,
+    system: str | None = None,
+    stable_binding_key: str | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.ModelCall]:
+    """Say something to a model profile, under a permit that is spent by it; no provider is named.
+
+    ``prompt`` has 1 to 131,072 characters, ``system`` at most 16,384. Digests are records or objects with
+    ``algorithm``, ``class`` and ``value_hex`` (KCP 3.4). ``Unavailable`` while no egress authority is
+    configured, which this version cannot do: nothing was sent to anybody then.
+    """
+    arguments = {
+        **binding(claim),
+        "model_profile_ref": model_profile_ref,
+        "purpose_ref": purpose_ref,
+        "classification_ref": classification_ref,
+        "prompt": prompt,
+        "system": system,
+        "max_output_tokens": max_output_tokens,
+        "stable_binding_key": stable_binding_key,
+        "act_intent_ref": act_intent_ref,
+        "act_intent_digest": act_intent_digest,
+        "act_revision": act_revision,
+        "subject_digest": subject_digest,
+        "context_manifest_ref": context_manifest_ref,
+        "context_manifest_digest": context_manifest_digest,
+        "stable_execution_key": stable_execution_key,
+        "budget_reservation_set_ref": budget_reservation_set_ref,
+    }
+    return Write(
+        "model_complete",
+        arguments,
+        "ModelCall",
+        surface="worker",
+        project_id=claim.invocation.project_id,
+        **options,
+    )
