@@ -29,6 +29,9 @@ ALTER TABLE deployments ADD COLUMN activated_ms INTEGER;
 ALTER TABLE deployments ADD COLUMN record BLOB;   -- skeleton of the members that never change; null of the built-in one
 CREATE INDEX deployments_in_order ON deployments (position);
 
+-- What a worker that waits for work may find, the oldest first.
+CREATE INDEX invocations_unended ON invocations (deployment_id, position) WHERE state IN ('queued', 'running');
+
 CREATE TABLE aliases (
     position            INTEGER PRIMARY KEY REFERENCES log (position) DEFERRABLE INITIALLY DEFERRED,
     id                  BLOB    NOT NULL CHECK (length(id) = 16),

@@ -82,6 +82,7 @@ client tallystick_agent_revoke        write       owner         R F -
 worker tallystick_invocation_progress fenced_read worker_fenced R F -
 worker tallystick_invocation_renew    fenced_read worker_fenced R F -
 worker tallystick_invocation_fail     write       worker_fenced R F -
+worker tallystick_invocation_next     write       worker_next   R F -
 client project_update_metadata              write write_project R R name
 client project_access_policy_change_prepare write owner         R R -
 client project_access_policy_change_show    read  read_project  R R -
@@ -162,6 +163,7 @@ EVENTS = {
     "invocation_complete": "dev.kovee.invocation.succeeded.v1",
     "invocation_cancel": "dev.kovee.invocation.canceled.v1",
     "tallystick_invocation_fail": "dev.tallystick.invocation.failed.v1",
+    "tallystick_invocation_next": "dev.kovee.invocation.claimed.v1",
     "tallystick_erase": "dev.tallystick.content.erasing.v1",
     "tallystick_agent_add": "dev.tallystick.agent.added.v1",
     "tallystick_agent_revoke": "dev.tallystick.agent.revoked.v1",
@@ -289,6 +291,8 @@ def test_a_row_names_every_problem_it_must(operation: Operation) -> None:
         must |= {ProblemKind.NOT_FOUND}
     if operation.mode in (Mode.WORKER_FENCED, Mode.WORKER_CLAIM):
         must |= {ProblemKind.STALE_LEASE, ProblemKind.DEADLINE_EXCEEDED}
+    if operation.mode is Mode.WORKER_NEXT:
+        must |= {ProblemKind.STALE_LEASE}  # a replay of a claim that is no longer current
     if operation.mode in (Mode.OPERATOR, Mode.OWNER, Mode.STEWARD):
         must |= {ProblemKind.FORBIDDEN}
     if operation.binding is not Placement.OPTIONAL:

@@ -22,7 +22,9 @@ write_realm,            the owner
 write_project,
 operator, owner
 worker_claim            the owner; agents that are bound to the deployment and write in the space
-worker_fenced           the channel on which the attempt was claimed; its fence is state, and judged later
+worker_next             the owner; agents that are bound to every deployment named
+worker_fenced           the channel on which the attempt was claimed, while it might still claim it; its fence
+                        is state, and judged later
 ======================= ====================================================================================
 
 **What it does not do.** It keeps nothing, writes nothing, and knows no socket.

@@ -198,8 +198,21 @@ def may_claim(view: View, admission: Admission, invocation: InvocationRow) -> bo
     return space is not None and admission.rights(view, space).writes
 
 
+def _next(view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
+    """The owner's channels; an agent's for deployments bound to it, no other being there for it. Which
+    invocations of them it may take is judged one by one.
+    """
+    bound = None if admission.agent is None else admission.agent.bound_deployments()
+    for deployment_id in getattr(request.args, "deployments"):  # noqa: B009
+        if bound is not None and deployment_id not in bound:
+            raise not_found("deployment", deployment_id)
+    return msgspec.structs.replace(admission, scope=f"worker/{speaker.actor}/{ids.REALM_ID}")
+
+
 def _fenced(view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
-    """The attempt that the arguments name, on the channel that claimed it: elsewhere it is not there."""
+    """The attempt that the arguments name, on the channel that claimed it and while that might claim it:
+    elsewhere it is not there.
+    """
     attempt = attempts.by_secret(view, str(getattr(request.args, "attempt_id")))  # noqa: B009
     if attempt is None or attempt.channel_actor != speaker.actor:
         raise not_found("attempt", "the one that attempt_id names")
@@ -208,6 +221,8 @@ def _fenced(view: View, request: Request, speaker: Speaker, admission: Admission
         raise not_found("invocation", named)
     invocation = attempts.invocation_at(view, attempt.invocation)
     assert invocation is not None, "an attempt without its invocation"
+    if not may_claim(view, admission, invocation):
+        raise not_found("attempt", "the one that attempt_id names")
     if admission.project is not None and admission.project.position != invocation.project:
         raise not_found("project", str(request.project_id))
     return _of_invocation(admission, invocation, attempt)
@@ -236,6 +251,7 @@ MODES: Final[dict[Mode, ModeCheck]] = {
     Mode.OPERATOR: _owner,
     Mode.OWNER: _owner,
     Mode.WORKER_CLAIM: _claim,
+    Mode.WORKER_NEXT: _next,
     Mode.WORKER_FENCED: _fenced,
 }
 """What each mode admits; ``public`` admits whoever may connect, before any of these."""

@@ -29,15 +29,16 @@ from typing import Final
 import apsw
 import msgspec
 
-from tallyd.admission import Admission, Speaker, admit
+from tallyd.admission import Admission, Speaker, admit, may_claim
 from tallyd.clerk import idempotency
 from tallyd.clerk.bounds import judge_reply
 from tallyd.clerk.hooks import AFTER_COMMIT, BEFORE_COMMIT, Hooks, NoHooks
 from tallyd.clerk.idempotency import Intent
 from tallyd.clerk.refusals import SUPPRESSED, SUPPRESSED_BEGIN, RefusalMeter
 from tallyd.ledger import attempts, ids, log, skeleton
+from tallyd.ledger.attempts import InvocationRow
 from tallyd.ledger.log import LogRow
-from tallyd.ledger.transaction import Applied, Refused, Transaction
+from tallyd.ledger.transaction import Applied, Idle, Refused, Transaction
 from tallyd.operations.events import shows
 from tallyd.store.ambient import Ambient
 from tallyd.store.bodies import mac
@@ -57,7 +58,7 @@ _SYNC_FAILURES: Final = frozenset(
     }
 )
 
-Handler = Callable[[Transaction, Request, Admission], Applied | Refused]
+Handler = Callable[[Transaction, Request, Admission], Applied | Refused | Idle]
 FirstStep = Callable[[Transaction, Request, Admission], object]
 """The first of a command's two transactions: what it returns is to be done outside, and its outcome goes into
 the second (``Command.outside``)."""
@@ -112,7 +113,10 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     reply: bytes
     sources: tuple[int, ...] = ()
     after: object | None = None
-    """What is to be done outside, now that it is durable. An empty reply with it answers nobody yet."""
+    """What is to be done outside, now that it is durable. An empty reply with it answers nobody yet; with
+    ``Idle`` the reply is for who waits no longer."""
+    wakes: frozenset[str] = frozenset()
+    """Deployments and actors: who waits for work under one of these names may find some now."""
 
 
 class Clerk:
@@ -276,7 +280,8 @@ class Clerk:
             return self._guarded(name, lambda: self._begin(request, admission, wanted, first_step))
         self._tx.outside = command.outside
         answer = self._guarded(name, lambda: self._execute(request, admission, wanted))
-        self._hooks.executed(request.operation.name, request.operation.socket)
+        if not isinstance(answer.after, Idle):
+            self._hooks.executed(request.operation.name, request.operation.socket)
         return answer
 
     def _begin(self, request: Request, admission: Admission, wanted: Intent, first_step: FirstStep) -> Answer:
@@ -298,6 +303,9 @@ class Clerk:
         done = self._writes[_handler_key(request)](self._tx, request, admission)
         if isinstance(done, Refused):
             return self._keep_refusal(request, admission, wanted, done)
+        if isinstance(done, Idle):
+            assert not self._tx.state_rows, "what found nothing to do has done something"
+            return Answer(encode_ok(done.result, None, None), after=done)
         return self._keep(request, admission, wanted, done)
 
     def _guarded(self, name: str, run: Callable[[], Answer]) -> Answer:
@@ -339,7 +347,7 @@ class Clerk:
         reply = self._reply(rows[0])
         judge_reply(reply)
         sources = {row.project or log.REALM_STREAM for row in rows if row.stream is not None}
-        return Answer(reply, tuple(sources), applied.after)
+        return Answer(reply, tuple(sources), applied.after, frozenset(self._tx.wakes))
 
     def _keep_refusal(
         self, request: Request, admission: Admission, wanted: Intent, refused: Refused
@@ -633,8 +641,7 @@ def _authorize_replay(tx: Transaction, first: LogRow, request: Request, admissio
         return
     attempt = admission.attempt
     if attempt is None:
-        assert admission.invocation is not None
-        attempt = attempts.latest(tx, admission.invocation.position)
+        attempt = attempts.latest(tx, _claimed(tx, first, admission).position)
         if (
             attempt is not None
             and attempt.claim == first.position
@@ -652,6 +659,20 @@ def _authorize_replay(tx: Transaction, first: LogRow, request: Request, admissio
     raise stale_lease(
         "this attempt is no longer the current one; what it did stands, and it gets no more receipts"
     )
+
+
+def _claimed(tx: Transaction, first: LogRow, admission: Admission) -> InvocationRow:
+    """The invocation that a claim took: the one that it named, or, where it took the next one, that of its
+    event, if this actor may still have it. Raises Refusal ``not-found``.
+    """
+    if admission.invocation is not None:
+        return admission.invocation
+    assert first.stream is not None, "a claim has an event, in its invocation's stream"
+    invocation = attempts.invocation_at(tx, first.stream)
+    assert invocation is not None, "an event of an invocation that is not there"
+    if not may_claim(tx, admission, invocation):
+        raise not_found("invocation that this claim took", "for this actor any more")
+    return invocation
 
 
 def _problem(problem: Problem) -> Answer:

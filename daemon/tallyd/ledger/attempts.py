@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -89,6 +90,17 @@ def latest(view: View, invocation_position: int) -> AttemptRow | None:
         _ATTEMPT + "WHERE invocation = ? ORDER BY ordinal DESC LIMIT 1", (invocation_position,)
     ).fetchone()
     return None if row is None else AttemptRow(*row)
+
+
+def unended(view: View, deployments: Sequence[str]) -> Iterator[InvocationRow]:
+    """Invocations of these deployments that are queued or held by an attempt, the oldest first."""
+    marks = ", ".join("?" * len(deployments))
+    rows = view.db.execute(
+        _INVOCATION + f"WHERE deployment_id IN ({marks}) AND state IN ('queued', 'running') ORDER BY position",
+        tuple(deployments),
+    )
+    for row in rows:
+        yield InvocationRow(*row)
 
 
 def running(view: View) -> list[AttemptRow]:

@@ -64,6 +64,17 @@ class Refused(msgspec.Struct, frozen=True):
     problem: Problem
 
 
+class Idle(msgspec.Struct, frozen=True):
+    """What a handler returns that found nothing to do yet, and has written nothing.
+
+    Its command leaves no row, and its key stays free: sent again it is judged anew.
+    """
+
+    result: bytes
+    again_seconds: float | None
+    """After which it may find something without any commit; None where time alone brings nothing."""
+
+
 class Transaction(View):
     """A view that writes. Used by the clerk's thread alone."""
 
@@ -104,6 +115,7 @@ class Transaction(View):
         self.request_key: bytes | None = None
         self.step_of: int | None = None
         self.outside: object | None = None
+        self.wakes: set[str] = set()
         self._bodies: dict[int, bytes] = {}
         self._objects = 0
         self._content_key: bytes | None = None
@@ -277,6 +289,12 @@ class Transaction(View):
     def emit(self, event: Event) -> None:
         """Adds an event to the command."""
         self.events.append(event)
+
+    def wake(self, name: str) -> None:
+        """Who waits for work of the deployment of that name, or as the actor of that name, may find some once
+        the command is durable.
+        """
+        self.wakes.add(name)
 
     # --- commitments ----------------------------------------------------------------------------------------
     def content_commitment(self) -> bytes | None:

@@ -120,6 +120,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
         created_ms=tx.now_ms,
     )
     tx.insert("grants", **{field: getattr(row, field) for field in row.__struct_fields__})
+    tx.wake(row.subject_ref)
     return _told(tx, space, row, "created", row.id)
 
 

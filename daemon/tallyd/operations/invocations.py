@@ -91,6 +91,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
         raise deadline_exceeded(f"$.args.deadline {args.deadline} has passed at {tx.now}; name a later one")
     row = _row(tx, request, project, space, assembly, deployment, deadline_ms)
     tx.insert("invocations", **{field: getattr(row, field) for field in row.__struct_fields__})
+    tx.wake(row.deployment_id)
     payload: dict[str, object] = {
         "assistant_deployment_id": deployment.deployment_id,
         "context_assembly_ref": optional(args.context_assembly_ref),

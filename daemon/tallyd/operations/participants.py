@@ -262,6 +262,7 @@ def _insert(tx: Transaction, row: ParticipantRow) -> None:
 def _changed(tx: Transaction, space: SpaceRow, row: ParticipantRow, what: str, **columns: Value) -> Applied:
     columns["revision"] = row.revision + 1
     tx.update("participants", {"position": row.position}, **columns)
+    tx.wake(row.subject_ref)
     return _told(tx, space, msgspec.structs.replace(row, **columns), what, tx.new_id())
 
 

@@ -11,20 +11,21 @@ A fence is state, not authority: a worker that lost its attempt is told ``stale-
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from typing import Final
+import math
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
-from tallyd.admission import Admission
+from tallyd.admission import Admission, may_claim
 from tallyd.ledger import attempts, ids, pages, skeleton, times
 from tallyd.ledger.attempts import ENDED_STATES, AttemptRow, InvocationRow
 from tallyd.ledger.log import LogRow
-from tallyd.ledger.transaction import Applied, Transaction
-from tallyd.operations import assemblies, frontiers, invocations, participants
+from tallyd.ledger.transaction import Applied, Idle, Transaction
+from tallyd.operations import assemblies, deployments, frontiers, invocations, participants
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.envelope import Request
-from tallystick.protocol.problems import deadline_exceeded, not_found, stale_lease, unavailable
+from tallystick.protocol.problems import Refusal, deadline_exceeded, not_found, stale_lease, unavailable
 
 Handler = Callable[[Transaction, Request, Admission], Applied]
 
@@ -76,6 +77,19 @@ def claim(tx: Transaction, request: Request, admission: Admission) -> Applied:
     previous = attempts.latest(tx, row.position)
     _check_claimable(tx, row, previous)
     items = _items(tx, admission, row)
+    return _take(tx, admission, Claimable(row, previous, items), _term_seconds(tx, request, row))
+
+
+class Claimable(NamedTuple):
+    """An invocation that may be claimed now, its last attempt so far, and what the claim hands over."""
+
+    row: InvocationRow
+    previous: AttemptRow | None
+    items: list[bytes]
+
+
+def _take(tx: Transaction, admission: Admission, found: Claimable, term_seconds: int) -> Applied:
+    row, previous, items = found
     if previous is not None and previous.state == "running":
         tx.update(
             "attempts",
@@ -83,7 +97,8 @@ def claim(tx: Transaction, request: Request, admission: Admission) -> Applied:
             state="fenced",
             ending=tx.position,
         )
-    attempt = _new_attempt(tx, request, admission, row, 1 if previous is None else previous.ordinal + 1)
+    ordinal = 1 if previous is None else previous.ordinal + 1
+    attempt = _new_attempt(tx, admission, row, ordinal, term_seconds)
     row = invocations.change(tx, row, state="running")
     reference = ids.text("invatt", attempt.reference)
     payload: dict[str, object] = {"attempt_id": reference, "fence_epoch": attempt.fence}
@@ -121,7 +136,7 @@ def _check_claimable(tx: Transaction, row: InvocationRow, previous: AttemptRow |
 
 
 def _new_attempt(
-    tx: Transaction, request: Request, admission: Admission, row: InvocationRow, ordinal: int
+    tx: Transaction, admission: Admission, row: InvocationRow, ordinal: int, term_seconds: int
 ) -> AttemptRow:
     epoch = tx.epoch
     secret = tx.attempt_id(row.position, ordinal, epoch)
@@ -133,7 +148,7 @@ def _new_attempt(
         state="running",
         channel_actor=admission.actor,
         epoch=epoch,
-        term_seconds=_term_seconds(tx, request, row),
+        term_seconds=term_seconds,
         claim=tx.position,
         ending=None,
     )
@@ -180,6 +195,72 @@ def _claim_result(tx: Transaction, row: InvocationRow, attempt: AttemptRow, item
     )
 
 
+# --- the next one -------------------------------------------------------------------------------------------
+NOTHING: Final = skeleton.encode(
+    {
+        "invocation": None,
+        "attempt_id": None,
+        "fence_epoch": None,
+        "assembly": None,
+        "frontier": None,
+        "items": [],
+    }
+)
+"""What whoever waited in vain is answered."""
+
+
+def next_(tx: Transaction, request: Request, admission: Admission) -> Applied | Idle:
+    """``tallystick_invocation_next``: a claim of the oldest invocation that the actor may claim now.
+
+    One that cannot be handed over, because an item of its assembly was erased or is withheld, is passed over:
+    it must not keep back what stands behind it, and whoever claims it by its id is told why.
+    """
+    args = request.args
+    assert isinstance(args, arguments.TallystickInvocationNextArgs)
+    for deployment_id in args.deployments:
+        if deployments.find(tx, deployment_id) is None:
+            raise not_found("deployment", deployment_id)
+    found = _oldest(tx, admission, args.deployments)
+    if not isinstance(found, Claimable):
+        return Idle(NOTHING, found)
+    tx.author = found.row.author
+    return _take(tx, admission, found, args.term_seconds)
+
+
+def _oldest(tx: Transaction, admission: Admission, named: Sequence[str]) -> Claimable | float | None:
+    """The oldest that may be claimed now; else after how many seconds one may be, or None: never."""
+    soonest = math.inf
+    for row in attempts.unended(tx, named):
+        if not may_claim(tx, admission, row):
+            continue
+        previous = attempts.latest(tx, row.position)
+        seconds = _claimable_in(tx, row, previous)
+        if seconds > 0.0:
+            soonest = min(soonest, seconds)
+        elif (items := _items_or_none(tx, admission, row)) is not None:
+            return Claimable(row, previous, items)
+    return None if soonest == math.inf else soonest
+
+
+def _claimable_in(tx: Transaction, row: InvocationRow, previous: AttemptRow | None) -> float:
+    """Seconds until ``_check_claimable`` lets a queued or running invocation pass; infinite where its
+    deadline comes first.
+    """
+    held = previous is not None and previous.state == "running"
+    lease = tx.leases.remaining_seconds(row.position) if held else 0.0
+    seconds = max(lease, (row.not_before_ms - tx.now_ms) / 1000, 0.0)
+    return math.inf if tx.now_ms + seconds * 1000 > row.deadline_ms else seconds
+
+
+def _items_or_none(tx: Transaction, admission: Admission, row: InvocationRow) -> list[bytes] | None:
+    noted = len(tx.sensitive)
+    try:
+        return _items(tx, admission, row)
+    except Refusal:
+        del tx.sensitive[noted:]
+        return None
+
+
 # --- the end of an attempt ----------------------------------------------------------------------------------
 def complete(tx: Transaction, request: Request, admission: Admission) -> Applied:
     """``invocation_complete``: the invocation succeeded."""
@@ -212,6 +293,8 @@ def fail(tx: Transaction, request: Request, admission: Admission) -> Applied:
         failed_attempts=failed,
         terminal_ms=None if again else tx.now_ms,
     )
+    if again:
+        tx.wake(row.deployment_id)
     payload: dict[str, object] = {
         "attempt_ref": ids.text("invatt", attempt.reference),
         "fence_epoch": attempt.fence,

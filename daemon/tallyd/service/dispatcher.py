@@ -17,9 +17,10 @@ import msgspec
 import trio
 
 from tallyd.admission import Speaker, admit
-from tallyd.clerk.clerk import Command, Errand, Reading
+from tallyd.clerk.clerk import Answer, Command, Errand, Member, Reading
 from tallyd.door import Channel, Door, Exchange, Timer
 from tallyd.ledger.log import REALM_STREAM
+from tallyd.ledger.transaction import Idle
 from tallyd.operations import artifact_bytes, diagnose, erasure, events
 from tallyd.operations.results import Later, Served
 from tallyd.readers.reads import Reader
@@ -28,6 +29,7 @@ from tallyd.service.credentials import Credential, Credentials, shown
 from tallyd.service.driver import Driver, Pair, Replied
 from tallyd.service.handlers import FIRST_STEPS, reads
 from tallyd.service.sealing import Sealer
+from tallyd.service.work_waits import Sleeper, WorkWaits
 from tallyd.vault import Vault
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.canonical import canonical
@@ -118,6 +120,7 @@ class Dispatcher:
         self._batch_hold = batch_hold
         self._queue: deque[Pair] = deque()
         self._waiters = Waiters(reader)
+        self._work = WorkWaits(self.submit, lambda at, then: self._door.call_at(at, then))
         self._waiting: dict[int, Waiter] = {}
         self._deferred: list[tuple[Request, Exchange]] = []
         self._kept_back: list[Callable[[], None]] = []
@@ -147,7 +150,8 @@ class Dispatcher:
         kind = request.operation.kind
         # What has two transactions is answered before anything behind it on its connection begins.
         whole = kind in _CLERKS and (channel.socket, request.operation.name) not in FIRST_STEPS
-        return Parsed(whole, kind is Kind.WAIT, request)
+        waits = kind is Kind.WAIT or request.operation.waits
+        return Parsed(whole and not waits, waits, request)
 
     def start(self, parsed: Parsed, exchange: Exchange) -> None:
         request = parsed.request
@@ -173,11 +177,13 @@ class Dispatcher:
         waiter = self._waiting.get(id(exchange))
         if waiter is not None:
             self._waiters.finish(waiter)
+        self._work.hurry(exchange)
 
     def abandon(self, exchange: Exchange) -> None:
         waiter = self._waiting.pop(id(exchange), None)
         if waiter is not None:
             self._waiters.remove(waiter)
+        self._work.abandon(exchange)
 
     def wants_drain(self) -> bool:
         if not self._queue or not self._driver.idle:
@@ -223,7 +229,11 @@ class Dispatcher:
                 _refused(unavailable("the daemon is stopping; send it again to the next one", "not_applied"))
             )
             return
-        self._queue.append((Command(request, _speaker(exchange.channel)), exchange))
+        command = Command(request, _speaker(exchange.channel))
+        if request.operation.waits:
+            self._work.begin(command, exchange)
+        else:
+            self._queue.append((command, exchange))
 
     def submit(self, member: Command | Errand, replied: Replied) -> None:
         """What goes on inside the daemon, also while it stops: a second transaction, an errand."""
@@ -242,11 +252,7 @@ class Dispatcher:
                 touched.update(answer.sources)
                 if isinstance(member, Command) and member.request.operation.name in erasure.OPERATIONS:
                     self._erased()
-                if answer.after is None:
-                    replied.reply(answer.reply)
-                else:
-                    assert isinstance(member, Command)
-                    self._sealer.take(member, answer.after, replied, answer.reply)
+                self._settle(member, replied, answer)
             if REALM_STREAM in touched:
                 self._realm_written()
             if touched:
@@ -254,6 +260,19 @@ class Dispatcher:
         self._last_batch = trio.current_time()
         if busy and self._tidy_timer is None and not self.stopping:
             self._tidy_timer = self._door.call_at(self._last_batch + _IDLE_SECONDS, self._tidy)
+
+    def _settle(self, member: Member, replied: Replied, answer: Answer) -> None:
+        """What a member of a batch was answered goes to whoever waits for it, and wakes whom it may concern."""
+        if answer.after is None:
+            replied.reply(answer.reply)
+        elif isinstance(answer.after, Idle):
+            assert isinstance(replied, Sleeper)
+            self._work.found_nothing(replied, answer)
+        else:
+            assert isinstance(member, Command)
+            self._sealer.take(member, answer.after, replied, answer.reply)
+        if answer.wakes:
+            self._work.woken(answer.wakes)
 
     def _tidy(self) -> None:
         self._tidy_timer = None
@@ -431,7 +450,7 @@ class Dispatcher:
 
     @property
     def waiters(self) -> int:
-        return len(self._waiters)
+        return len(self._waiters) + len(self._work)
 
     @property
     def queued(self) -> int:

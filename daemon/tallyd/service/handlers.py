@@ -104,6 +104,7 @@ WRITES: Final[dict[tuple[Socket, str], Handler]] = {
     (CLIENT, "artifact_upload_abort"): artifacts.abort,
     (CLIENT, "tallystick_artifact_begin"): artifacts.begin_chunked,
     (WORKER, "invocation_claim"): workers.claim,
+    (WORKER, "tallystick_invocation_next"): workers.next_,
     (WORKER, "invocation_complete"): workers.fenced(workers.complete),
     (WORKER, "contribution_append"): workers.fenced(contributions.append),
     (WORKER, "relation_assert"): workers.fenced(relations.assert_),

@@ -12,7 +12,7 @@ import trio
 
 from tallyd.service.daemon import Daemon, Options
 from tallyd.service.ready import Readiness
-from tallyd.store.ambient import SystemAmbient
+from tallyd.store.ambient import Ambient, SystemAmbient
 
 from .process import Place
 
@@ -34,9 +34,9 @@ class _Defects(logging.Handler):
 
 
 @asynccontextmanager
-async def living(home: Place) -> AsyncIterator[Living]:
+async def living(home: Place, ambient: Ambient | None = None) -> AsyncIterator[Living]:
     """A daemon on that home, taking clients; it drains at the end of the block, or is cut off by an error."""
-    daemon = Living(Options(paths=home.paths), SystemAmbient(), Readiness(None, {}))
+    daemon = Living(Options(paths=home.paths), ambient or SystemAmbient(), Readiness(None, {}))
     defects = _Defects(daemon)
     logging.getLogger("tallyd").addHandler(defects)
     try:

@@ -112,6 +112,8 @@ def _past_bounds(specimen: Specimen, name: str, value: Any) -> Iterator[tuple[st
             yield "too large", 513
         if name.endswith(".max_output_tokens"):
             yield "zero", 0
+        if name.endswith(".wait_ms"):
+            yield "too large", 30_001
         if name.endswith(".term_seconds"):
             yield "too small", 9
             yield "too large", 86_401

@@ -48,6 +48,7 @@ from ._model import (
     Socket,
     Surface,
 )
+from ._next import NEXT
 from ._participant import PARTICIPANT
 from ._policy import POLICY
 from ._reaction import REACTION
@@ -95,6 +96,7 @@ _SERVED: Final = (
     SNAPSHOT,
     CONTEXT,
     INVOCATION,
+    NEXT,
     ASSISTANT,
     DEPLOYMENT,
     ALIAS,
