@@ -761,6 +761,19 @@ def artifact_get(
     return Read("tallystick_artifact_get", arguments, "ArtifactBytes", project_id=place, **options)
 
 
+def artifact_list(
+    *,
+    state: str | None = None,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.ArtifactPage]:
+    """A page of the artifacts that one may see, of one state alone where it is given."""
+    arguments = {"state": state, **_page(limit, after, snapshot)}
+    return Read("tallystick_artifact_list", arguments, "ArtifactPage", **options)
+
+
 def artifact_upload_begin(
     declared_raw_sha256: str,
     declared_size: int,

@@ -31,7 +31,8 @@ from functools import partial, wraps
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
 
-from tallystick import artifacts, assistant_calls, calls, space_calls
+from tallystick import assistant_calls, calls, space_calls
+from tallystick.artifacts import Conversation, UploadOptions, download, upload
 from tallystick.base import ClientBase, PageOf, Resumed, has_news
 from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
 from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
@@ -436,6 +437,8 @@ class Client(BlockingClient):
     artifact_begin = _write(calls.artifact_begin)
     artifact_put = _read(calls.artifact_put)
     artifact_get = _read(calls.artifact_get)
+    artifact_list = _read(calls.artifact_list)
+    artifacts = _items(calls.artifact_list)
     artifact_upload_begin = _write(calls.artifact_upload_begin)
     artifact_upload_show = _read(calls.artifact_upload_show)
     artifact_upload_credential = _read(calls.artifact_upload_credential)
@@ -449,19 +452,19 @@ class Client(BlockingClient):
     event_payload = _read(calls.event_payload)
 
     def upload(
-        self, source: BinaryIO, media_type: str = calls.OCTETS, **options: Unpack[artifacts.UploadOptions]
+        self, source: BinaryIO, media_type: str = calls.OCTETS, **options: Unpack[UploadOptions]
     ) -> records.Artifact:
         """Send what a file holds, and seal it (``artifacts.upload``): the artifact that it is from then on.
 
         Raises ``UploadRejected`` where the file changed on the way.
         """
-        return self._converse(artifacts.upload(source, media_type, **options))
+        return self._converse(upload(source, media_type, **options))
 
     def download(self, artifact_id: str, target: BinaryIO, *, offset: int = 0) -> int:
         """Write an artifact's bytes from ``offset`` on to a file, and return its size in all."""
-        return self._converse(artifacts.download(artifact_id, target, offset=offset))
+        return self._converse(download(artifact_id, target, offset=offset))
 
-    def _converse(self, conversation: artifacts.Conversation[T]) -> T:
+    def _converse(self, conversation: Conversation[T]) -> T:
         step = partial(next, conversation)
         while True:
             try:

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, ParamSpec, Self, T
 
 import trio
 
-from tallystick import artifacts, assistant_calls, calls, space_calls
+from tallystick import assistant_calls, calls, space_calls
+from tallystick.artifacts import Conversation, UploadOptions, download, upload
 from tallystick.base import ClientBase, PageOf, Resumed, has_news
 from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
 from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
@@ -406,6 +407,8 @@ class TrioClient(AsyncClient):
     artifact_begin = _write(calls.artifact_begin)
     artifact_put = _read(calls.artifact_put)
     artifact_get = _read(calls.artifact_get)
+    artifact_list = _read(calls.artifact_list)
+    artifacts = _items(calls.artifact_list)
     artifact_upload_begin = _write(calls.artifact_upload_begin)
     artifact_upload_show = _read(calls.artifact_upload_show)
     artifact_upload_credential = _read(calls.artifact_upload_credential)
@@ -419,16 +422,16 @@ class TrioClient(AsyncClient):
     event_payload = _read(calls.event_payload)
 
     async def upload(
-        self, source: BinaryIO, media_type: str = calls.OCTETS, **options: Unpack[artifacts.UploadOptions]
+        self, source: BinaryIO, media_type: str = calls.OCTETS, **options: Unpack[UploadOptions]
     ) -> records.Artifact:
         """As ``Client.upload``; the file is read between two calls, on this thread."""
-        return await self._converse(artifacts.upload(source, media_type, **options))
+        return await self._converse(upload(source, media_type, **options))
 
     async def download(self, artifact_id: str, target: BinaryIO, *, offset: int = 0) -> int:
         """As ``Client.download``."""
-        return await self._converse(artifacts.download(artifact_id, target, offset=offset))
+        return await self._converse(download(artifact_id, target, offset=offset))
 
-    async def _converse(self, conversation: artifacts.Conversation[T]) -> T:
+    async def _converse(self, conversation: Conversation[T]) -> T:
         step = partial(next, conversation)
         while True:
             try:

@@ -122,6 +122,7 @@ client lens_read                            read  read_space    R R -
 client snapshot_read                        read  read_project  R O -
 client tallystick_artifact_begin            write upload        R O declared_raw_sha256
 client tallystick_artifact_put              control upload      R O data
+client tallystick_artifact_list             read  read_realm    R F -
 client tallystick_artifact_get              read  read_realm    R O -
 client artifact_upload_begin                write upload        R O declared_raw_sha256
 client artifact_upload_show                 read  upload        R O -

@@ -112,7 +112,7 @@ def get(vault: Vault, view: View, request: Request, admission: Admission) -> Lat
     assert isinstance(args, arguments.TallystickArtifactGetArgs)
     row = rows.seen_artifact(view, admission, args.artifact_id)
     if row.state != "available":
-        state = "erased" if row.state == "erasing" else row.state
+        state = rows.shown_state(row)
         raise stale_revision(
             row.revision, f"artifact {row.artifact_id} is {state}; only an available one has bytes"
         )

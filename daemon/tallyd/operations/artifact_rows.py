@@ -9,6 +9,7 @@ An upload that has run out of time is ``expired`` from that moment on, whether o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -188,6 +189,23 @@ def seen_artifact(view: View, admission: Admission, artifact_id: str) -> Artifac
     return row.now_as(upload_at(view, row.position).now_as(view.wall_ms()))
 
 
+def seen_artifacts(view: View, admission: Admission, after: int, bound: int) -> Iterator[ArtifactRow]:
+    """The artifacts begun after one position and not after another that the actor sees, each as it is now."""
+    now = view.wall_ms()
+    found = view.db.execute(
+        _ARTIFACT + "WHERE position > ? AND position <= ? ORDER BY position", (after, bound)
+    )
+    for values in found:
+        row = ArtifactRow(*values)
+        if _sees(view, admission, row):
+            yield row.now_as(upload_at(view, row.position).now_as(now))
+
+
+def shown_state(row: ArtifactRow) -> str:
+    """The state as KCP has it."""
+    return "erased" if row.state == "erasing" else row.state
+
+
 def _sees(view: View, admission: Admission, row: ArtifactRow) -> bool:
     if admission.agent is None or row.owner_ref == admission.actor:
         return True
@@ -334,7 +352,7 @@ def artifact_record(row: ArtifactRow) -> bytes:
         "realm_id": ids.REALM_ID,
         "owner_ref": row.owner_ref,
         "revision": row.revision,
-        "state": "erased" if row.state == "erasing" else row.state,
+        "state": shown_state(row),
         "classification_ref": row.classification_ref,
         "encryption_key_ref": ENCRYPTION,
         "created_by": row.created_by,

@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.ledger import skeleton, times
+from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows as rows
@@ -355,7 +355,7 @@ def referable(tx: Transaction, admission: Admission, artifact_id: str, at: str) 
     """The position of an artifact that a contribution may carry. Raises ``not-found``, ``invalid``."""
     row = rows.seen_artifact(tx, admission, artifact_id)
     if row.state != "available":
-        state = "erased" if row.state == "erasing" else row.state
+        state = rows.shown_state(row)
         raise invalid(
             f"{at}.artifact_ref: artifact {artifact_id} is {state}; only an available one can be referred to"
         )
@@ -403,6 +403,22 @@ def show(view: View, request: Request, admission: Admission) -> Served:
     assert isinstance(args, arguments.ArtifactShowArgs)
     row = rows.seen_artifact(view, admission, args.artifact_id)
     return Served(rows.artifact_record(row), row.revision)
+
+
+def list_(view: View, request: Request, admission: Admission) -> Served:
+    """``tallystick_artifact_list``: what the actor sees, in the order in which it was begun; what it does not
+    see stands in no container of its, and is not counted.
+    """
+    args = request.args
+    assert isinstance(args, arguments.TallystickArtifactListArgs)
+    state = optional(args.state)
+    asked = pages.ask("list:artifacts", args, (state,))
+    snapshot = pages.open_page(view, asked, view.realm_head)
+    shown = rows.seen_artifacts(view, admission, snapshot.after, snapshot.bound)
+    found = (
+        (row.position, rows.artifact_record(row)) for row in shown if state in (None, rows.shown_state(row))
+    )
+    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, found))
 
 
 def disclosure_manifest_show(_view: View, request: Request, _admission: Admission) -> Served:

@@ -48,8 +48,9 @@ _SIEVES: Final = (
     arguments.TallystickRelationListArgs,
     arguments.TallystickFrontierListArgs,
     arguments.TallystickAssemblyListArgs,
+    arguments.TallystickArtifactListArgs,
 )
-"""Lists that go through all of a space for what they show."""
+"""Lists that go through all of a space, or of the realm, for what they show."""
 _BYTES_MAX: Final = 2
 """Threads that wait for an artifact's files at a time."""
 _SLOW_READS_MAX: Final = 2

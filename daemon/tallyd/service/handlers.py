@@ -171,6 +171,7 @@ READS: Final[dict[tuple[Socket, str], Read]] = {
     (CLIENT, "invocation_list"): invocations.list_,
     (CLIENT, "artifact_upload_show"): artifacts.upload_show,
     (CLIENT, "artifact_show"): artifacts.show,
+    (CLIENT, "tallystick_artifact_list"): artifacts.list_,
     (CLIENT, "disclosure_manifest_show"): artifacts.disclosure_manifest_show,
     (CLIENT, "events_read"): events.read,
     (CLIENT, "event_payload"): events.payload,

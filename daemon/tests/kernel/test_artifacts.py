@@ -919,3 +919,49 @@ def test_uploads_are_not_of_the_worker_socket(kernel: Kernel) -> None:
     """A worker hands artifacts over by its client socket."""
     answered = kernel.write("artifact_upload_begin", declared(), socket=Socket.WORKER)
     assert kernel.problem(answered) == "unknown-op"
+
+
+# --- the list -----------------------------------------------------------------------------------------------
+def listed(answered: Json) -> list[str]:
+    """The ids of a page."""
+    return [item["artifact_id"] for item in answered["result"]["items"]]
+
+
+def test_the_list_shows_artifacts_as_they_are(kernel: Kernel) -> None:
+    """In the order in which they were begun, each as ``artifact_show`` has it, narrowed by the state shown."""
+    one, two, three = available(kernel), begin(kernel), available(kernel)
+    erase(kernel, one)
+    answered = kernel.read("tallystick_artifact_list", {"limit": 9})
+    assert answered["result"]["items"] == [artifact_of(kernel, upload) for upload in (one, two, three)]
+    for state, expected in {"erased": [one], "pending": [two], "available": [three], "rejected": []}.items():
+        found = listed(kernel.read("tallystick_artifact_list", {"limit": 9, "state": state}))
+        assert found == [upload["artifact_id"] for upload in expected]
+    kernel.ambient.advance(HOUR)
+    late = kernel.read("tallystick_artifact_list", {"limit": 9, "state": "unavailable"})
+    assert listed(late) == [two["artifact_id"]], "one whose upload expired, before its row says so"
+
+
+def test_the_list_is_paged_over_a_snapshot(kernel: Kernel) -> None:
+    """What is begun meanwhile does not shift it."""
+    made = [begin(kernel)["artifact_id"] for _ in range(5)]
+    first = kernel.read("tallystick_artifact_list", {"limit": 2})
+    begin(kernel)
+    found, page = listed(first), first
+    while "next" in page["result"]:
+        more = {"after": page["result"]["next"], "snapshot": first["result"]["snapshot"]}
+        page = kernel.read("tallystick_artifact_list", {"limit": 2, **more})
+        found += listed(page)
+    assert found == made
+
+
+def test_an_agents_list_holds_what_it_sees(kernel: Kernel, space: Json, agent: Agent) -> None:
+    """Its own, and what is carried where it reads; of the others there is no trace."""
+    available(kernel)
+    carried, own = available(kernel), agents_upload(agent)
+    carry(kernel, space, part(carried))
+    found = agent.send("tallystick_artifact_list", {"limit": 1})
+    assert listed(found) == [carried["artifact_id"]]
+    more = {"after": found["result"]["next"], "snapshot": found["result"]["snapshot"]}
+    rest = agent.send("tallystick_artifact_list", {"limit": 1, **more})
+    assert listed(rest) == [own["artifact_id"]]
+    assert "next" not in rest["result"]

@@ -428,6 +428,10 @@ CLIENT: dict[str, list[Build]] = {
         partial(calls.artifact_get, "art-1"),
         partial(calls.artifact_get, "art-1", 5, 10, project="proj-1"),
     ],
+    "artifact_list": [
+        calls.artifact_list,
+        partial(calls.artifact_list, state="available", limit=3, after="a", snapshot="s"),
+    ],
     "artifact_upload_begin": [
         partial(calls.artifact_upload_begin, HEX, 3),
         partial(calls.artifact_upload_begin, HEX, 3, "text/plain", classification_ref="c", project="proj-1"),

@@ -29,6 +29,7 @@ from .artifact import (
 from .artifact_bytes import (
     TallystickArtifactBeginArgs,
     TallystickArtifactGetArgs,
+    TallystickArtifactListArgs,
     TallystickArtifactPutArgs,
 )
 from .assistant import (
@@ -244,6 +245,7 @@ __all__ = [
     "TallystickAgentShowArgs",
     "TallystickArtifactBeginArgs",
     "TallystickArtifactGetArgs",
+    "TallystickArtifactListArgs",
     "TallystickArtifactPutArgs",
     "TallystickAssemblyListArgs",
     "TallystickBranchShowArgs",

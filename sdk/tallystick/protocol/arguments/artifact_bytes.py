@@ -5,13 +5,14 @@ from msgspec import UNSET, UnsetType
 from tallystick.protocol.shapes import (
     ArtifactChunk,
     ArtifactReadBytes,
+    ArtifactState,
     DigestHex,
     Identifier,
     MediaType,
     SafeInt,
 )
 
-from ._base import Args
+from ._base import Args, PageArgs
 
 
 class TallystickArtifactBeginArgs(Args, frozen=True, kw_only=True):
@@ -29,6 +30,12 @@ class TallystickArtifactPutArgs(Args, frozen=True, kw_only=True):
     upload_id: Identifier
     offset: SafeInt
     data: ArtifactChunk
+
+
+class TallystickArtifactListArgs(PageArgs, frozen=True, kw_only=True):
+    """A page of the artifacts, of those in one state alone where it is given."""
+
+    state: ArtifactState | UnsetType = UNSET
 
 
 class TallystickArtifactGetArgs(Args, frozen=True, kw_only=True):

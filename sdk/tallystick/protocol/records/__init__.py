@@ -23,7 +23,7 @@ from .artifact import (
     ArtifactUploadCredential,
     LocalStagingFile,
 )
-from .artifact_bytes import ArtifactBytes, ArtifactReceived
+from .artifact_bytes import ArtifactBytes, ArtifactPage, ArtifactReceived
 from .assistant import (
     AssistantAlias,
     AssistantAliasPage,
@@ -117,6 +117,7 @@ __all__ = [
     "AgentPage",
     "Artifact",
     "ArtifactBytes",
+    "ArtifactPage",
     "ArtifactReceived",
     "ArtifactUpload",
     "ArtifactUploadBegun",

@@ -2,7 +2,8 @@
 
 from tallystick.protocol.shapes import Identifier, SafeInt
 
-from ._base import Record
+from ._base import Page, Record
+from .artifact import Artifact
 
 
 class ArtifactReceived(Record, frozen=True, kw_only=True):
@@ -14,6 +15,12 @@ class ArtifactReceived(Record, frozen=True, kw_only=True):
     upload_id: Identifier
     received_bytes: SafeInt
     declared_size: SafeInt
+
+
+class ArtifactPage(Page, frozen=True, kw_only=True):
+    """A page of artifacts, each as it is now."""
+
+    items: tuple[Artifact, ...]
 
 
 class ArtifactBytes(Record, frozen=True, kw_only=True):

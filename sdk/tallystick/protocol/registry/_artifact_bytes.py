@@ -9,6 +9,7 @@ from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._artifact import BEGUN_ROWS
 from ._model import (
+    GUARDED_LISTS,
     GUARDED_READS,
     GUARDED_WRITES,
     TALLYSTICK_ARTIFACT,
@@ -51,6 +52,20 @@ ARTIFACT_BYTES: Final = (
         content=("data",),
         problems=(*GUARDED_READS, ProblemKind.STALE_REVISION),
         summary="Put a chunk where it belongs, and hear how many bytes are there; again does no harm.",
+    ),
+    Operation(
+        name="tallystick_artifact_list",
+        bundle=TALLYSTICK_ARTIFACT,
+        surface="external_client",
+        socket=Socket.CLIENT,
+        kind=Kind.READ,
+        mode=Mode.READ_REALM,
+        realm=Placement.REQUIRED,
+        project=Placement.FORBIDDEN,
+        arguments=arguments.TallystickArtifactListArgs,
+        result=records.ArtifactPage,
+        problems=GUARDED_LISTS,
+        summary="The artifacts that one may see, a page at a time, in order of creation.",
     ),
     Operation(
         name="tallystick_artifact_get",
