@@ -499,6 +499,16 @@ def test_a_card_that_goes_on_does_so_backwards_too(
     assert [relation["relation_id"] for item in items[:2] for relation in item["relations_out"]] == hub[1]
 
 
+def test_a_page_that_begins_inside_a_card_shows_the_next_ones_whole(
+    kernel: Kernel, space: Json, hub: tuple[Json, list[str]]
+) -> None:
+    """Where one card went on says nothing about the cards behind it."""
+    lens_id = f"lens-workbench-{space['space_id']}"
+    first = page(kernel, space, lens_id, limit=1)
+    rest = page(kernel, space, lens_id, after=first["next"], snapshot=first["snapshot"])["items"]
+    assert [relation["relation_id"] for item in rest for relation in item["relations_out"]] == hub[1]
+
+
 def test_a_card_beside_a_large_body_fits_a_reply(kernel: Kernel, space: Json) -> None:
     """Where a body leaves room for fewer relations than an item may hold, the card goes on where they end."""
     parts = [{"schema_ref": "schema:numbers", "value": ["@"]}]
