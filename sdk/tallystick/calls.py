@@ -538,9 +538,7 @@ def contribution_list(
         "kind": kind,
         **_page(limit, after, snapshot),
     }
-    return Read(
-        "contribution_list", arguments, "ContributionPage", project_id=space.project_id, **options
-    )
+    return Read("contribution_list", arguments, "ContributionPage", project_id=space.project_id, **options)
 
 
 def relation_assert(
@@ -619,9 +617,7 @@ def context_assembly_create(
         "required_refs": identifiers(required_refs),
         "trigger_refs": identifiers(trigger_refs),
     }
-    return Write(
-        "context_assembly_create", arguments, "Assembly", project_id=space.project_id, **options
-    )
+    return Write("context_assembly_create", arguments, "Assembly", project_id=space.project_id, **options)
 
 
 def context_assembly_show(
@@ -911,9 +907,7 @@ def claim(
     """
     arguments = {"invocation_id": invocation_id}
     options["ext"] = {"dev.tallystick.lease": {"term_seconds": term_seconds}, **options.get("ext", {})}
-    return Write(
-        "invocation_claim", arguments, "InvocationClaim", surface="worker", **options
-    )
+    return Write("invocation_claim", arguments, "InvocationClaim", surface="worker", **options)
 
 
 def complete(
@@ -947,9 +941,7 @@ def progress(
 
 def renew(claim: records.InvocationClaim, **options: Unpack[ReadOptions]) -> Read[records.LeaseTerm]:
     """The lease begins its term anew, as it does with each command of the attempt."""
-    return Read(
-        "tallystick_invocation_renew", attempt(claim), "LeaseTerm", surface="worker", **options
-    )
+    return Read("tallystick_invocation_renew", attempt(claim), "LeaseTerm", surface="worker", **options)
 
 
 def as_worker(
@@ -1063,4 +1055,3 @@ def at_head(options: WriteOptions, expected_head_digest: str | None) -> WriteOpt
 
 def _page(limit: int, after: str | None, snapshot: str | None) -> dict[str, object]:
     return {"after": after, "limit": limit, "snapshot": snapshot}
-

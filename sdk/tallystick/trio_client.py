@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, ParamSpec, Self, T
 
 import trio
 
-from tallystick import assistant_calls, calls, space_calls
+from tallystick import assistant_calls, calls, lens_calls, space_calls
 from tallystick.artifacts import Conversation, UploadOptions, download, upload
 from tallystick.base import ClientBase, PageOf, Resumed, has_news
 from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
@@ -371,6 +371,16 @@ class TrioClient(AsyncClient):
     assemblies = _items(space_calls.assembly_list)
     branch_show = _read(space_calls.branch_show)
     accounted_events_read = _read(space_calls.accounted_events_read)
+
+    lens_create = _write(lens_calls.lens_create)
+    lens_show = _read(lens_calls.lens_show)
+    lens_list = _read(lens_calls.lens_list)
+    lenses = _items(lens_calls.lens_list)
+    lens_update = _write(lens_calls.lens_update)
+    lens_revoke = _write(lens_calls.lens_revoke)
+    lens_read = _read(lens_calls.lens_read)
+    lens_items = _items(lens_calls.lens_read)
+    snapshot_read = _read(lens_calls.snapshot_read)
 
     frontier_pin = _write(calls.frontier_pin)
     frontier_show = _read(calls.frontier_show)

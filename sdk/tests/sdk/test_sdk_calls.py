@@ -8,13 +8,14 @@ from functools import partial
 import pytest
 from msgspec import to_builtins
 
-from tallystick import assistant_calls, calls, space_calls, trio_client
+from tallystick import assistant_calls, calls, lens_calls, space_calls, trio_client
 from tallystick.client import Client, WorkerClient
 from tallystick.core import Call, Read, Write, prepare
 from tallystick.protocol import records
 from tallystick.protocol.arguments import APPEND_EXTENSION
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.ijson import JsonValue
+from tallystick.protocol.lens_grammar import LensQuery, LensSort
 from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
 
 HEX = "0" * 64
@@ -226,9 +227,7 @@ CLIENT: dict[str, list[Build]] = {
         partial(calls.space_access_widen_list, "proj-1"),
         partial(calls.space_access_widen_list, "proj-1", space_id="space-1", limit=1),
     ],
-    "space_access_widen_confirm": [
-        partial(calls.space_access_widen_confirm, "proj-1", "widen-1", "rcpt-1")
-    ],
+    "space_access_widen_confirm": [partial(calls.space_access_widen_confirm, "proj-1", "widen-1", "rcpt-1")],
     "space_access_widen_cancel": [partial(calls.space_access_widen_cancel, "proj-1", "widen-1")],
     "append": [
         partial(calls.append, SPACE, "question", "why?"),
@@ -270,6 +269,36 @@ CLIENT: dict[str, list[Build]] = {
             schema_ref="schema:x",
         ),
     ],
+    "lens_create": [
+        partial(lens_calls.lens_create, SPACE, "custom"),
+        partial(
+            lens_calls.lens_create,
+            SPACE,
+            "workbench",
+            query=LensQuery(select="contributions", kinds=("claim",)),
+            sort=LensSort(order_by="branch_sequence"),
+            presentation={"dense": None},
+            visibility="shared",
+        ),
+        partial(lens_calls.lens_create, SPACE, "pulse", query={"mine": [None]}, sort={}, expected_revision=1),
+    ],
+    "lens_show": [partial(lens_calls.lens_show, "proj-1", "lens-1")],
+    "lens_list": [partial(lens_calls.lens_list, SPACE, limit=1, after="a", snapshot="b")],
+    "lens_update": [
+        partial(lens_calls.lens_update, "proj-1", "lens-1"),
+        partial(
+            lens_calls.lens_update,
+            "proj-1",
+            "lens-1",
+            query={},
+            sort={},
+            presentation={},
+            visibility="shared",
+        ),
+    ],
+    "lens_revoke": [partial(lens_calls.lens_revoke, "proj-1", "lens-1")],
+    "lens_read": [partial(lens_calls.lens_read, "proj-1", "lens-1", limit=1, after="a", snapshot="b")],
+    "snapshot_read": [partial(lens_calls.snapshot_read, "proj-1", limit=1, after="a", snapshot="b")],
     "space_participant_add": [
         partial(space_calls.space_participant_add, SPACE, "agent-1", "contributor"),
         partial(
@@ -281,9 +310,7 @@ CLIENT: dict[str, list[Build]] = {
             subject_revision=1,
         ),
     ],
-    "space_participant_activate": [
-        partial(space_calls.space_participant_activate, "proj-1", "part-1", HEX)
-    ],
+    "space_participant_activate": [partial(space_calls.space_participant_activate, "proj-1", "part-1", HEX)],
     "space_participant_update": [
         partial(space_calls.space_participant_update, "proj-1", "part-1"),
         partial(space_calls.space_participant_update, "proj-1", "part-1", role="observer", status="muted"),
@@ -562,3 +589,15 @@ def test_an_unknown_operation_is_not_sent() -> None:
     """A name that this version does not know is refused where it was written."""
     with pytest.raises(ValueError, match="space_explode"):
         calls.by_name("space_explode", {})
+
+
+def test_a_query_speaks_its_grammar_and_is_sent_as_it_is() -> None:
+    """A typed query names what makes it one, also where it asks for nothing else; nulls of others stay."""
+    typed = lens_calls.lens_create(SPACE, "custom", query=LensQuery(select="contributions"))
+    foreign = lens_calls.lens_update(
+        "proj-1", "lens-1", query={"mine": [None]}, sort=LensSort(order_by="space_sequence")
+    )
+    assert json.loads(prepare(typed).line)["args"]["query_ast"] == {"select": "contributions"}
+    args = json.loads(prepare(foreign).line)["args"]
+    assert (args["query_ast"], args["sort_spec"]) == ({"mine": [None]}, {"order_by": "space_sequence"})
+    assert "presentation_options" not in args
