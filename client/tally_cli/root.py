@@ -37,6 +37,8 @@ VERBS: Final = {
     "say": Verb("record", "Append a contribution to a space."),
     "relate": Verb("record", "Relate two contributions."),
     "withdraw": Verb("disposing", "Say that something no longer stands."),
+    "redact": Verb("disposing", "Erase what a contribution says, for good."),
+    "erase": Verb("disposing", "Erase the content of another object or event, for good."),
     "show": Verb("record", "Show any object by its id."),
     "events": Verb("following", "Print what happened in a project, or follow it."),
     "ask": Verb("asking", "Ask a question, and let an assistant answer it."),
