@@ -66,8 +66,7 @@ def operations() -> str:
     )
     for bundle in BUNDLES.values():
         rows = [operation for operation in OPERATIONS if operation.bundle == bundle.name]
-        state = "served whole" if bundle.whole else "served in part, and so not advertised"
-        out.append(f"\n## {bundle.name}\n\n{'Ours' if bundle.own else 'KCP'}, {state}.\n")
+        out.append(f"\n## {bundle.name}\n\n{'Ours' if bundle.own else 'KCP'}.\n")
         for operation in rows:
             out += _operation(operation)
     return "\n".join(out) + "\n"

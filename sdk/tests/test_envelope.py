@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from tallystick.protocol import arguments, digests, records
 from tallystick.protocol.envelope import decode_reply, decode_request, encode_ok, encode_problem
 from tallystick.protocol.problems import Kind, Refusal, not_found
-from tallystick.protocol.registry import OPERATIONS, PREPARED, Socket, by_socket
+from tallystick.protocol.registry import Socket
 from tallystick.protocol.shapes import Misshapen
 
 CLIENT, WORKER = Socket.CLIENT, Socket.WORKER
-KNOWN = by_socket((*OPERATIONS, *PREPARED))
 DIGEST = "0123456789abcdef" * 4
 BINDING = {"attempt_id": "att-1", "fence_epoch": 1}
 AT_HEAD = {"dev.tallystick.append": {"at_head": True}}
@@ -118,7 +117,7 @@ def test_blanks_around_a_request_are_nothing() -> None:
 def test_a_digest_can_be_taken_of_any_specimen() -> None:
     """The parsed envelope of every right request is what the digests take, with its content left blank."""
     for entry in SPECIMENS.values():
-        request = decode_request(line(entry["request"]), Socket(entry["socket"]), KNOWN)
+        request = decode_request(line(entry["request"]), Socket(entry["socket"]))
         surface = "worker" if request.operation.socket is WORKER else "external_client"
         projection = digests.request_projection(
             request.raw,

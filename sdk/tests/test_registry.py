@@ -17,19 +17,17 @@ from tallystick.protocol.registry import (
     FEATURES,
     OPERATIONS,
     OWN_BUNDLES,
-    PREPARED,
     Emission,
     Kind,
     Mode,
     Operation,
     Placement,
     Socket,
-    by_socket,
 )
 from tallystick.protocol.shapes import EventType, Misshapen, convert
 
 # Socket, kind, mode, realm, project (R required, F forbidden, O optional) and content: written from the
-# protocol, not from the registry. What is not served yet stands here with the rest.
+# protocol, not from the registry.
 AUTHORITY = """
 client hello                          read        public        F F -
 worker hello                          read        public        F F -
@@ -219,9 +217,9 @@ EMISSIONS = {
 """The writes that tell by one of several events, by none where nothing changed, or by one of their caller's
 type. A call to a model tells nothing, for it is never made."""
 
-ALL = (*OPERATIONS, *PREPARED)
-KNOWN = by_socket(ALL)
-each_operation = pytest.mark.parametrize("operation", ALL, ids=[f"{o.name}@{o.socket}" for o in ALL])
+each_operation = pytest.mark.parametrize(
+    "operation", OPERATIONS, ids=[f"{o.name}@{o.socket}" for o in OPERATIONS]
+)
 
 
 def test_authority_is_as_written_by_hand() -> None:
@@ -239,7 +237,7 @@ def test_authority_is_as_written_by_hand() -> None:
     }
     found = {
         (str(o.socket), o.name): (str(o.kind), str(o.mode), o.realm, o.project, ",".join(o.content) or "-")
-        for o in ALL
+        for o in OPERATIONS
     }
     assert found == expected
 
@@ -253,9 +251,9 @@ def test_every_row_is_found_by_its_socket() -> None:
 def test_nobody_but_an_operator_does_what_is_an_operators() -> None:
     """KCP's operator surface and the mode that admits operators go together; only the owner's is stricter."""
     assert {
-        o.name for o in ALL if o.surface == "operator" and o.mode not in (Mode.OPERATOR, Mode.OWNER)
+        o.name for o in OPERATIONS if o.surface == "operator" and o.mode not in (Mode.OPERATOR, Mode.OWNER)
     } == set()
-    assert {o.name for o in ALL if o.mode is Mode.OPERATOR and o.surface != "operator"} == set()
+    assert {o.name for o in OPERATIONS if o.mode is Mode.OPERATOR and o.surface != "operator"} == set()
 
 
 def has_member(shape: type[msgspec.Struct], path: str) -> bool:
@@ -314,7 +312,7 @@ def test_a_write_tells_and_carries_meta(operation: Operation) -> None:
 
 def test_an_operation_on_both_sockets_is_one_operation() -> None:
     """Its arguments, result, content, events and extensions are the same; only who speaks differs."""
-    both = [o for o in ALL if o.socket is Socket.WORKER and (Socket.CLIENT, o.name) in KNOWN]
+    both = [o for o in OPERATIONS if o.socket is Socket.WORKER and (Socket.CLIENT, o.name) in BY_SOCKET]
     assert {o.name for o in both} == {
         "hello",
         "contribution_append",
@@ -323,14 +321,14 @@ def test_an_operation_on_both_sockets_is_one_operation() -> None:
         "invocation_cancel",
     }
     for worker in both:
-        client = KNOWN[Socket.CLIENT, worker.name]
+        client = BY_SOCKET[Socket.CLIENT, worker.name]
         for member in ("arguments", "result", "content", "events", "extensions", "kind", "bundle"):
             assert getattr(worker, member) == getattr(client, member), f"{worker.name}.{member}"
 
 
 def test_the_binding_follows_the_socket() -> None:
     """The four operations of both sockets require it of workers and forbid it to clients; no other asks."""
-    found = {(o.name, o.socket): o.binding for o in ALL if o.binding is not Placement.OPTIONAL}
+    found = {(o.name, o.socket): o.binding for o in OPERATIONS if o.binding is not Placement.OPTIONAL}
     names = ("contribution_append", "relation_assert", "context_assembly_create", "invocation_cancel")
     assert found == {
         **{(name, Socket.CLIENT): Placement.FORBIDDEN for name in names},
@@ -363,17 +361,16 @@ def bundles_by_entry(operations: Iterable[Operation]) -> dict[tuple[str, str], s
 
 
 def test_kcps_registry_agrees(kcp_data: Path) -> None:
-    """What is served or prepared is what KCP's registry has in our bundles; whole is what is served whole."""
+    """What is served is what KCP's registry has in our bundles, whole."""
     entries = json.loads((kcp_data / "registry.json").read_text())["entries"]
     theirs = {(e["operation"], e["surface"]): e["bundle"] for e in entries if e["bundle"] in OUR_BUNDLES}
-    assert bundles_by_entry(ALL) == theirs
-    missing = theirs.keys() - bundles_by_entry(OPERATIONS).keys()
-    assert set(FEATURES) == set(theirs.values()) - {theirs[entry] for entry in missing}
+    assert bundles_by_entry(OPERATIONS) == theirs
+    assert set(FEATURES) == set(theirs.values())
 
 
 OF_KCP = {
-    o.name: KNOWN.get((Socket.CLIENT, o.name), o)
-    for o in ALL
+    o.name: BY_SOCKET.get((Socket.CLIENT, o.name), o)
+    for o in OPERATIONS
     if o.bundle in OUR_BUNDLES and (o.name, o.surface) not in NOT_IN_KCPS_REGISTRY
 }
 each_of_kcp = pytest.mark.parametrize("name", sorted(OF_KCP))

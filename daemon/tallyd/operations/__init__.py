@@ -1,8 +1,8 @@
 """Operations: what each of them does, once it is known who asks and that they may.
 
 **Its job.** A write is a function of a transaction, a request and an admission, and returns what happened
-(``Applied``); a read is a function of a view, and returns what is shown (``Served``). A module holds a family:
-its rows, its lifecycle as a table, its records and its handlers.
+(``Applied``); a read is a function of a view, and returns what is shown (``Served``). A module holds a
+family: its rows, its lifecycle as a table, its records and its handlers.
 
 **What holds.** A handler changes rows only through the transaction, and tells by the events that the registry
 declares. Which rows it may touch is declared there too, and the crash matrix and a table written by hand hold

@@ -15,7 +15,7 @@ import re
 import shutil
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -56,7 +56,7 @@ class Canaries:
 
     def length(self) -> int:
         """5 to 20,000, with as many short ones as long ones."""
-        return round(SHORTEST * (20_000 / SHORTEST) ** self._random.random())
+        return round(SHORTEST * float((20_000 / SHORTEST) ** self._random.random()))
 
 
 def everything(paths: Paths) -> dict[str, bytes]:
@@ -80,11 +80,13 @@ def _decrypted(paths: Paths, name: str, bodies: BodyStore) -> dict[str, bytes]:
     shutil.copytree(paths.data_dir, copy)
     try:
         with closing(apsw.Connection(os.path.join(copy, name))) as db:
-            numbers = [int(row[0]) for row in db.execute("SELECT body FROM object_keys").fetchall()]
+            rows: list[Any] = db.execute("SELECT body FROM object_keys").fetchall()
+            numbers = [int(row[0]) for row in rows]
             found = {f"body {number}": bodies.get(db, number) or b"" for number in numbers}
             columns = "id, sealed_storage_version, keys"
             query = f"SELECT {columns} FROM artifacts WHERE keys IS NOT NULL"
-            for identity, version, number in db.execute(query).fetchall():
+            sealed_ones: list[Any] = db.execute(query).fetchall()
+            for identity, version, number in sealed_ones:
                 keys = bodies.keys(db, int(number))
                 if keys is not None:
                     sealed = Path(copy, "artifacts", "sealed")

@@ -50,4 +50,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         by = "KCP's schemas and our own decoder" if VALIDATES else "our own decoder (KCP's schemas: not here)"
         write(f"{counted[REPLIES]} replies and {counted[EVENTS]} events validated by {by}")
     if counted[STEPS]:
-        write(f"{counted[STEPS_ALIKE]} of {counted[STEPS]} steps of the transcript alike")
+        write(f"{counted[STEPS_ALIKE]} of {counted[STEPS]} steps of the transcripts alike")

@@ -17,7 +17,7 @@ from tallystick.protocol.registry import Socket
 SENT: Final = "sent over the socket"
 REPLIES: Final = "replies validated"
 EVENTS: Final = "events validated"
-STEPS: Final = "steps of the transcript"
+STEPS: Final = "steps of transcripts"
 STEPS_ALIKE: Final = "steps alike"
 
 Note = Callable[[str, object], None]

@@ -9,8 +9,7 @@ Replies live in `replies` and can be had here too. What this does not do: know w
 exists or who may see it, or digest a request (`digests` does, from `Request.raw`).
 """
 
-from collections.abc import Mapping
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -56,7 +55,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Operations: TypeAlias = Mapping[tuple[Socket, str], Operation]
 
 PROTOCOL_VERSION: Final = "0.1"
 OWN_NAMESPACE: Final = "dev.tallystick"
@@ -108,18 +106,15 @@ class Request(Struct, frozen=True, kw_only=True):
         return self.extensions.get(name)
 
 
-def decode_request(line: bytes, socket: Socket, operations: Operations = BY_SOCKET) -> Request:
-    """The request in `line` (without its newline), as it came on `socket`. Raises `Refusal`, nothing else.
-
-    `operations` are those that there are: what is served, unless one wants to know of others.
-    """
+def decode_request(line: bytes, socket: Socket) -> Request:
+    """The request in `line` (without its newline), as it came on `socket`. Raises `Refusal`, nothing else."""
     try:
         raw = ijson.parse(line, ijson.Cap.REQUEST)
     except ijson.NotStrict as fault:
         raise invalid(fault.detail) from None
     try:
         envelope = decode_envelope(raw)
-        operation = find_operation(envelope, socket, operations)
+        operation = find_operation(envelope, socket)
         check_placement(envelope, operation)
         args = decode_arguments(envelope, operation)
         extensions = decode_extensions(envelope, operation, args)
@@ -143,14 +138,14 @@ def decode_envelope(value: object) -> Envelope:
     return convert(value, Envelope)
 
 
-def find_operation(envelope: Envelope, socket: Socket, operations: Operations = BY_SOCKET) -> Operation:
+def find_operation(envelope: Envelope, socket: Socket) -> Operation:
     """The operation that `envelope` asks for on `socket`. Raises `Refusal`: another version, no such one."""
     if envelope.version != PROTOCOL_VERSION:
         raise unsupported_version(
             f"$.version: this daemon speaks {PROTOCOL_VERSION}, the request {shown(envelope.version)}. "
             f"Send version {PROTOCOL_VERSION}; hello settles it beforehand."
         )
-    operation = operations.get((socket, envelope.op))
+    operation = BY_SOCKET.get((socket, envelope.op))
     if operation is None:
         raise unknown_op(envelope.op, socket)
     return operation

@@ -7,10 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tallystick.protocol.registry import BY_SOCKET, OPERATIONS, PREPARED, Operation, Socket, by_socket
+from tallystick.protocol.registry import BY_SOCKET, OPERATIONS, Operation, Socket
 
-KNOWN: Final = by_socket((*OPERATIONS, *PREPARED))
-"""Every operation that is typed, whether it is served or not yet."""
+SERVED: Final = {(operation.name, operation.surface) for operation in OPERATIONS}
+"""Operations by name and surface, as KCP's registry has them."""
+BUNDLES: Final = ("core_v1", "shared_space_v1", "developer_assistant_v1")
+"""Those of KCP's that are ours to serve."""
 NO_DATA: Final = "KCP's data is not here: set KCP_DATA to the directory that holds vectors and schemas"
 _BESIDE: Final = Path(__file__).resolve().parents[3].parent / "shared" / "kcp"
 
@@ -28,13 +30,12 @@ class Vector(NamedTuple):
 
 
 class RequestVector(NamedTuple):
-    """A request as a line: `valid` says whether its shape is right on that socket, where it is `served`."""
+    """A request as a line: `valid` says whether its shape is right on that socket."""
 
     name: str
     socket: Socket
     raw: bytes
     valid: bool
-    served: bool = True
 
 
 class ResultVector(NamedTuple):
@@ -44,10 +45,6 @@ class ResultVector(NamedTuple):
     operation: Operation
     value: object
     valid: bool
-
-    @property
-    def served(self) -> bool:
-        return self.operation in OPERATIONS
 
 
 def data_root() -> Path | None:
@@ -66,6 +63,17 @@ def vectors(family: str) -> tuple[Vector, ...]:
     return tuple(_vector(json.loads(file.read_text(encoding="utf-8"))) for file in files)
 
 
+@cache
+def registry_entries() -> tuple[tuple[str, str], ...]:
+    """Name and surface of each entry of KCP's registry in the bundles that are ours; none without the data.
+    """
+    root = data_root()
+    if root is None:
+        return ()
+    entries = json.loads((root / "registry.json").read_text(encoding="utf-8"))["entries"]
+    return tuple((entry["operation"], entry["surface"]) for entry in entries if entry["bundle"] in BUNDLES)
+
+
 def _vector(content: dict[str, Any]) -> Vector:
     return Vector(content["name"], content["input"], content["expected"])
 
@@ -79,7 +87,7 @@ def socket_of(operation: str, request: dict[str, Any]) -> Socket:
     """The socket for a request: the worker's where it names an attempt and the operation is there too."""
     args = request.get("args")
     binds = isinstance(args, dict) and "attempt_id" in args
-    if (Socket.WORKER, operation) in KNOWN and (binds or (Socket.CLIENT, operation) not in KNOWN):
+    if (Socket.WORKER, operation) in BY_SOCKET and (binds or (Socket.CLIENT, operation) not in BY_SOCKET):
         return Socket.WORKER
     return Socket.CLIENT
 
@@ -100,31 +108,30 @@ def text_of(given: dict[str, Any]) -> bytes:
 
 
 def operation_vectors() -> list[RequestVector | ResultVector]:
-    """The vectors of ops/ whose operation is one of ours, served or prepared."""
+    """The vectors of ops/ whose operation is one of ours."""
     ours: list[RequestVector | ResultVector] = []
     for vector in vectors("ops"):
         schema, value = vector.given["schema"], vector.given["value"]
         name = operation_of(schema)
-        operation = KNOWN.get((Socket.CLIENT, name)) or KNOWN.get((Socket.WORKER, name))
+        operation = BY_SOCKET.get((Socket.CLIENT, name)) or BY_SOCKET.get((Socket.WORKER, name))
         if operation is None:
             continue
         if schema.endswith("-request"):
             socket = socket_of(name, value)
-            served = (socket, name) in BY_SOCKET
-            ours.append(RequestVector(vector.name, socket, line_of(value), vector.is_valid, served))
+            ours.append(RequestVector(vector.name, socket, line_of(value), vector.is_valid))
         else:
             ours.append(ResultVector(vector.name, operation, value, vector.is_valid))
     return ours
 
 
 def iter_request_vectors() -> Iterator[RequestVector]:
-    """Every vector that can be sent over a socket: of served operations, and texts that no parser may take.
+    """Every vector that can be sent over a socket: of operations, and texts that no parser may take.
 
     A valid one may be answered with any problem but `invalid`, `unknown-op` and `forbidden-surface`, for what
     it names does not exist; an invalid one with `invalid` or `forbidden-surface` only.
     """
     for ours in operation_vectors():
-        if isinstance(ours, RequestVector) and ours.served:
+        if isinstance(ours, RequestVector):
             yield ours
     for vector in vectors("envelope"):
         given = vector.given

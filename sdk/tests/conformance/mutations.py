@@ -2,16 +2,16 @@
 past its bound.
 
 The right ones stand in vectors/requests.json, with what may be left out and where any text or value may
-stand. So these mutants know nothing of the product's types; of its registry only which requests are served.
+stand. So these mutants know nothing of the product's types.
 """
 
 import copy
 import json
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tallystick.protocol.registry import BY_SOCKET, Socket
+from tallystick.protocol.registry import Socket
 
 Path_: TypeAlias = tuple[str | int, ...]
 _FILE: Final = Path(__file__).resolve().parents[1] / "vectors" / "requests.json"
@@ -45,8 +45,8 @@ class Mutant(NamedTuple):
     request: dict[str, Any]
 
 
-def specimens(operations: Container[tuple[Socket, str]] = BY_SOCKET) -> list[Specimen]:
-    """The right requests, one at least for each of `operations` on each of its sockets."""
+def specimens() -> list[Specimen]:
+    """The right requests, one at least for each operation on each of its sockets."""
     keys = ("optional", "texts", "empty", "free", "open", "sets")
     return [
         Specimen(
@@ -56,7 +56,6 @@ def specimens(operations: Container[tuple[Socket, str]] = BY_SOCKET) -> list[Spe
             *(frozenset(entry.get(key, ())) for key in keys),
         )
         for entry in json.loads(_FILE.read_text(encoding="utf-8"))["requests"]
-        if (Socket(entry["socket"]), entry["request"]["op"]) in operations
     ]
 
 

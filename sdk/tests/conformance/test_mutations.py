@@ -5,13 +5,12 @@ import pytest
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.problems import Kind as ProblemKind
 from tallystick.protocol.problems import Refusal
-from tallystick.protocol.registry import OPERATIONS, PREPARED, by_socket
+from tallystick.protocol.registry import BY_SOCKET
 
 from .kcp_vectors import line_of
 from .mutations import Mutant, Specimen, broken, shortened, specimens
 
-KNOWN = by_socket((*OPERATIONS, *PREPARED))
-SPECIMENS = specimens(KNOWN)
+SPECIMENS = specimens()
 REFUSALS = {
     ProblemKind.INVALID,
     ProblemKind.FORBIDDEN_SURFACE,
@@ -23,28 +22,15 @@ each_specimen = pytest.mark.parametrize("specimen", SPECIMENS, ids=[s.name for s
 
 def refusal_of(specimen: Specimen, mutant: Mutant) -> Refusal | None:
     try:
-        decode_request(line_of(mutant.request), specimen.socket, KNOWN)
+        decode_request(line_of(mutant.request), specimen.socket)
     except Refusal as refusal:
         return refusal
     return None
 
 
 def test_there_is_one_of_each_operation() -> None:
-    """Every operation, served or prepared, has a right request here, on each of its sockets."""
-    assert {(s.socket, s.request["op"]) for s in SPECIMENS} == set(KNOWN)
-
-
-def test_what_is_prepared_is_unknown() -> None:
-    """To the door a request of an operation that is not served yet is of one that does not exist."""
-    served = {s.name for s in specimens()}
-    kinds = set()
-    for specimen in SPECIMENS:
-        if specimen.name not in served:
-            with pytest.raises(Refusal) as refusal:
-                decode_request(line_of(specimen.request), specimen.socket)
-            kinds.add(refusal.value.kind)
-    assert kinds <= {ProblemKind.UNKNOWN_OP}
-    assert len(SPECIMENS) - len(served) == len(PREPARED)
+    """Every operation has a right request here, on each of its sockets."""
+    assert {(s.socket, s.request["op"]) for s in SPECIMENS} == set(BY_SOCKET)
 
 
 @each_specimen

@@ -1,8 +1,8 @@
 """The recorded conversations of KCP's first implementation: each request and reply of a typed operation.
 
 What that implementation took, ours takes, but for null, which it took as absent; what it refused for the
-socket, ours refuses for the same reason; and its results and events decode as ours, also where an operation
-is not served yet. (What a daemon answers is compared elsewhere, by running it.)
+socket, ours refuses for the same reason; and its results and events decode as ours. (What a
+daemon answers is compared elsewhere, by running it.)
 """
 
 import json
@@ -16,9 +16,9 @@ from tallystick.protocol.envelope import decode_reply, decode_request
 from tallystick.protocol.problems import Kind as ProblemKind
 from tallystick.protocol.problems import Refusal
 from tallystick.protocol.records import decode_event
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.registry import BY_SOCKET, Socket
 
-from .kcp_vectors import KNOWN, NO_DATA, data_root, line_of
+from .kcp_vectors import NO_DATA, data_root, line_of
 
 SOCKETS: Final = {"ext": Socket.CLIENT, "wrk": Socket.WORKER}
 SURFACE_KINDS: Final = (
@@ -73,7 +73,7 @@ def exchanges() -> list[Exchange]:
 
 def typed(found: Sequence[Exchange]) -> list[Exchange]:
     """Those whose operation is typed on that socket."""
-    return [e for e in found if (e.socket, e.request.get("op")) in KNOWN]
+    return [e for e in found if (e.socket, e.request.get("op")) in BY_SOCKET]
 
 
 def each(found: Sequence[Exchange]) -> pytest.MarkDecorator:
@@ -92,7 +92,7 @@ TAKEN: Final = [e for e in typed(ALL) if e.kind != ProblemKind.INVALID and e.kin
 @each([e for e in TAKEN if not e.has_null])
 def test_what_was_taken_is_taken(exchange: Exchange) -> None:
     """A request that was executed, or refused for what it names, has the right shape."""
-    request = decode_request(line_of(exchange.request), exchange.socket, KNOWN)
+    request = decode_request(line_of(exchange.request), exchange.socket)
     assert request.operation.name == exchange.request["op"]
 
 
@@ -100,7 +100,7 @@ def test_what_was_taken_is_taken(exchange: Exchange) -> None:
 def test_null_is_not_absent(exchange: Exchange) -> None:
     """A request with an argument that is null is refused for its shape."""
     with pytest.raises(Refusal) as refusal:
-        decode_request(line_of(exchange.request), exchange.socket, KNOWN)
+        decode_request(line_of(exchange.request), exchange.socket)
     assert refusal.value.kind is ProblemKind.INVALID
 
 
@@ -108,7 +108,7 @@ def test_null_is_not_absent(exchange: Exchange) -> None:
 def test_what_was_refused_for_its_socket_is(exchange: Exchange) -> None:
     """A request that was refused for its version, its operation or its binding is refused with that kind."""
     with pytest.raises(Refusal) as refusal:
-        decode_request(line_of(exchange.request), exchange.socket, KNOWN)
+        decode_request(line_of(exchange.request), exchange.socket)
     assert refusal.value.kind == exchange.kind
 
 
@@ -116,7 +116,7 @@ def test_what_was_refused_for_its_socket_is(exchange: Exchange) -> None:
 def test_results_decode(exchange: Exchange) -> None:
     """A recorded result is one of ours, and so is each event in it."""
     reply = decode_reply(line_of(exchange.reply))
-    operation = KNOWN[exchange.socket, exchange.request["op"]]
+    operation = BY_SOCKET[exchange.socket, exchange.request["op"]]
     assert type(reply.typed(operation.result)) is operation.result
     for event in exchange.reply["result"].get("events", []):
         decode_event(ijson.parse(line_of(event), ijson.Cap.REPLY))

@@ -1,9 +1,7 @@
 """The operations, as data: what each is called, who may call it where, what it takes, answers and writes.
 
 This is the interface; the rest follows from it. Each family's rows stand in a module of their own and are put
-together here: families that are served, whose operations can be called, and families that are prepared, whose
-are typed and not served yet. A family comes to be served by moving its line from the one tuple to the other.
-KCP's bundles are atomic: one is named to clients only where every operation that KCP puts into it is served.
+together here. KCP's bundles are atomic, and the three that are named to clients are served whole.
 """
 
 from collections.abc import Iterable
@@ -65,7 +63,6 @@ __all__ = [
     "FEATURES",
     "OPERATIONS",
     "OWN_BUNDLES",
-    "PREPARED",
     "Bundle",
     "Emission",
     "Kind",
@@ -75,10 +72,9 @@ __all__ = [
     "RowEffect",
     "Socket",
     "Surface",
-    "by_socket",
 ]
 
-_SERVED: Final = (
+_FAMILIES: Final = (
     SERVICE,
     AGENT,
     REALM,
@@ -109,15 +105,12 @@ _SERVED: Final = (
     ARTIFACT_BYTES,
     DISCLOSURE,
 )
-_PREPARED: Final[tuple[tuple[Operation, ...], ...]] = ()
 
-OPERATIONS: Final[tuple[Operation, ...]] = tuple(row for family in _SERVED for row in family)
+OPERATIONS: Final[tuple[Operation, ...]] = tuple(row for family in _FAMILIES for row in family)
 """What can be called."""
-PREPARED: Final[tuple[Operation, ...]] = tuple(row for family in _PREPARED for row in family)
-"""What is typed and not served yet: all that KCP's bundles of ours lack. To a client it is unknown."""
 
 
-def by_socket(operations: Iterable[Operation]) -> dict[tuple[Socket, str], Operation]:
+def _by_socket(operations: Iterable[Operation]) -> dict[tuple[Socket, str], Operation]:
     """A table of `operations` by socket and name. Raises `ValueError` where one stands twice."""
     table: dict[tuple[Socket, str], Operation] = {}
     for operation in operations:
@@ -128,22 +121,20 @@ def by_socket(operations: Iterable[Operation]) -> dict[tuple[Socket, str], Opera
     return table
 
 
-BY_SOCKET: Final[dict[tuple[Socket, str], Operation]] = by_socket(OPERATIONS)
+BY_SOCKET: Final[dict[tuple[Socket, str], Operation]] = _by_socket(OPERATIONS)
 
 
 class Bundle(Struct, frozen=True):
-    """A named set of operations: `whole` if all that belongs into it is served, `own` if it is not KCP's."""
+    """A named set of operations: `own` if it is not KCP's."""
 
     name: str
     operations: tuple[str, ...]
-    whole: bool
     own: bool
 
 
 def _bundle(name: str, *, own: bool = False) -> Bundle:
     names = dict.fromkeys(operation.name for operation in OPERATIONS if operation.bundle == name)
-    whole = all(operation.bundle != name for operation in PREPARED)
-    return Bundle(name, tuple(names), whole, own)
+    return Bundle(name, tuple(names), own)
 
 
 BUNDLES: Final[dict[str, Bundle]] = {
@@ -161,7 +152,7 @@ BUNDLES: Final[dict[str, Bundle]] = {
     )
 }
 
-FEATURES: Final = tuple(b.name for b in BUNDLES.values() if b.whole and not b.own)
-"""What `hello` and `protocol_info` name: KCP's bundles that are served whole."""
+FEATURES: Final = tuple(b.name for b in BUNDLES.values() if not b.own)
+"""What `hello` and `protocol_info` name: KCP's bundles, each served whole."""
 OWN_BUNDLES: Final = tuple(b.name for b in BUNDLES.values() if b.own)
 """What `tallystick_limits` names."""

@@ -24,23 +24,6 @@ _DISPOSITION: Final = (
     RowEffect("spaces", "update", columns=("revision",)),
 )
 _DISPOSED: Final = (*COMMAND_ROWS, ONE_ID, *_DISPOSITION)
-DISPOSITION: Final = (
-    RowEffect("dispositions", "insert"),
-    RowEffect("spaces", "update", columns=("revision",)),
-)
-_DISPOSED: Final = (*COMMAND_ROWS, ONE_ID, *_DISPOSITION)
-_ERASED: Final = (
-    "state",
-    "revision",
-    "size",
-    "media_type",
-    "verification_digest",
-    "content_digest",
-    "keys",
-    "available_ms",
-    "retention_ms",
-)
-"""What an artifact loses with a contribution that carried it."""
 
 DISPOSITION: Final = (
     Operation(
