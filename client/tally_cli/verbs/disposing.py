@@ -61,8 +61,8 @@ def withdraw(
 def redact(call: Call, ref: str, reason: str, yes: bool, project: str | None, key: str | None) -> None:
     """Erase what a contribution says, and the artifacts that it carries. It cannot be undone.
 
-    The record of who said something and when stays, with this beside it; what was said cannot be read any more.
-    Once of each contribution, by a steward of the space or the owner. On a terminal it asks first.
+    The record of who said something and when stays, with this beside it; what was said cannot be read any
+    more. Once of each contribution, by a steward of the space or the owner. On a terminal it asks first.
     """
     project_id = choose_project(call, project)
     if not yes:
