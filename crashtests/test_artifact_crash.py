@@ -6,7 +6,9 @@ The matrix judges the rows; here it is the files.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import select
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +34,11 @@ def files(home: Home) -> dict[str, dict[str, bytes]]:
         name: {file: (root / name / file).read_bytes() for file in sorted(os.listdir(root / name))}
         for name in ("staging", "sealed", "aside")
     }
+
+
+def staging(home: Home, upload_id: str) -> str:
+    """Where an upload's bytes lie."""
+    return os.path.join(home.paths.data_dir, "artifacts", "staging", upload_id)
 
 
 def every_byte(home: Home) -> Iterator[tuple[str, bytes]]:
@@ -164,6 +171,31 @@ def test_what_stands_behind_a_finalize_sees_it(prepared: Prepared, world_home: H
         client.send(artifacts.finalize("before-it", world.others["finalize"]), carry)
         assert client.receive("artifact_upload_finalize").result["state"] == "completed"
         assert client.receive("contribution_append").ok
+
+
+@pytest.mark.crash
+def test_others_go_on_while_an_artifact_is_sealed(prepared: Prepared, world_home: Home) -> None:
+    """Twenty appends, one after the other, are durable and answered while one finalize hashes 128 MiB."""
+    size = 128 * 2**20
+    digest = hashlib.sha256()
+    for _ in range(size >> 20):
+        digest.update(bytes(1 << 20))
+    declared = {"declared_raw_sha256": digest.hexdigest(), "declared_size": size}
+    world = prepared.world
+    with (
+        Run(prepared, world_home).start() as daemon,
+        Wire(daemon.paths) as sealing,
+        Wire(daemon.paths) as other,
+    ):
+        begin = artifacts.begin("large", "tallystick_artifact_begin").changed(**declared)
+        upload_id = sealing.ask(begin).result["upload_id"]
+        with open(staging(world_home, upload_id), "xb") as file:
+            file.truncate(size)
+        sealing.send(artifacts.finalize("large", upload_id))
+        for number in range(20):
+            assert other.ask(world.append(f"meanwhile-{number}", "It drips on.")).ok
+        assert select.select([sealing], [], [], 0) == ([], [], []), "the finalize was answered before them"
+        assert sealing.receive("artifact_upload_finalize").result["state"] == "completed"
 
 
 @pytest.mark.crash

@@ -928,7 +928,7 @@ def listed(answered: Json) -> list[str]:
 
 
 def test_the_list_shows_artifacts_as_they_are(kernel: Kernel) -> None:
-    """In the order in which they were begun, each as ``artifact_show`` has it, narrowed by the state shown."""
+    """In the order of their beginning, each as ``artifact_show`` has it, narrowed by the state shown."""
     one, two, three = available(kernel), begin(kernel), available(kernel)
     erase(kernel, one)
     answered = kernel.read("tallystick_artifact_list", {"limit": 9})
