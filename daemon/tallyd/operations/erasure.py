@@ -27,7 +27,7 @@ from tallyd.ledger import attempts, ids, log, skeleton, times
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
-from tallyd.operations import artifact_rows, artifacts, objects
+from tallyd.operations import artifact_rows, artifacts, lenses, objects
 from tallyd.operations.dispositions import REDACTED, dispose, refuse_second
 from tallyd.operations.results import check_revision
 from tallystick.protocol import arguments
@@ -188,6 +188,8 @@ def _rows_of_object(tx: Transaction, ref: str) -> list[LogRow]:
     """The rows of every event that the object had, in one stream; an upload's are its artifact's."""
     prefix = ref.partition("-")[0]
     position = tx.position_of(prefix, ref)
+    if position is None:
+        position = lenses.first_change(tx, ref)
     first = None if position is None else log.read(tx.db, position)
     upload = artifact_rows.find_upload(tx, ref)
     resource = ref if upload is None else artifact_rows.artifact_at(tx, upload.position).artifact_id
@@ -219,6 +221,8 @@ def _check_may_erase(
             raise not_found("object with content of its own", subject)
         raise forbidden(f"{subject} stands in no space; erasing it is the owner's")
     _check_steward(tx, request, admission, space)
+    if not lenses.event_shown(tx, admission, row):
+        raise not_found("object with content of its own", subject)
 
 
 def _space_of(tx: Transaction, row: LogRow) -> SpaceRow | None:

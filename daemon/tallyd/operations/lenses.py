@@ -205,6 +205,12 @@ def _seen(admission: Admission, row: LensRow) -> bool:
     return row.visibility in SEEN_BY_READERS
 
 
+def first_change(view: View, lens_id: str) -> int | None:
+    """The position of the command that first changed a built-in lens; None of every other id."""
+    found = _named(view, lens_id)
+    return None if found is None or found[0].built_in is None else found[0].position
+
+
 def event_shown(view: View, admission: Admission, row: log.LogRow) -> bool:
     """Whether an event may be shown to an actor who sees its stream: one of a lens that is not there for
     them, or was not when it was written, is not.

@@ -313,6 +313,27 @@ def test_content_stands_in_bodies_alone(kernel: Kernel, space: Json) -> None:
     assert "canary" not in repr(kernel.dump())
 
 
+@pytest.mark.parametrize("which", ["made", "stream"])
+def test_an_erased_lens_has_empty_content(kernel: Kernel, space: Json, which: str) -> None:
+    """In every event that it had, and for good; it is still there, and asks for nothing."""
+    lens_id = made(kernel, space, **CONTENT)["lens_id"] if which == "made" else built_in(space, which)
+    changed(kernel, space, UPDATE, lens_id, CONTENT)
+    kernel.ok("tallystick_erase", {"object_ref": lens_id, "reason_class": "privacy"})
+    contents = [[event["payload"][part] for part in CONTENT] for event in told(kernel, space)]
+    assert all(content == [{}, {}, {}] for content in contents)
+    lens = shown(kernel, space, lens_id)["result"]
+    assert [lens[part] for part in CONTENT] == [{}, {}, {}]
+    kernel.said(space, "a")
+    read = kernel.read("lens_read", {"lens_id": lens_id, "limit": 9}, project=space["project_id"])
+    assert len(read["result"]["items"]) == 1
+
+
+def test_a_built_in_lens_as_it_comes_has_no_content_to_erase(kernel: Kernel, space: Json) -> None:
+    """Nothing of anybody's stands in it."""
+    erase = {"object_ref": built_in(space, "stream"), "reason_class": "privacy"}
+    assert kernel.problem(kernel.write("tallystick_erase", erase)) == "not-found"
+
+
 # --- the two of every space ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", BUILT_IN)
 def test_a_space_comes_with_its_built_in_lenses(kernel: Kernel, space: Json, kind: str) -> None:
@@ -533,6 +554,18 @@ def test_an_observer_makes_no_lens(kernel: Kernel, space: Json) -> None:
     reader.join(space, "observer")
     answered = reader.send(CREATE, making(space), project=space["project_id"], key="k")
     assert kernel.problem(answered) == "forbidden"
+
+
+def test_a_steward_erases_the_lenses_that_are_there_for_it(kernel: Kernel, space: Json) -> None:
+    """Another's private lens is as little found by erasing it as by reading it."""
+    maker, steward = Agent(kernel, "maker"), Agent(kernel, "steward")
+    maker.join(space)
+    steward.join(space, "steward")
+    for visibility, answer in (("private", "not-found"), ("shared", "ok")):
+        lens_id = agent_lens(maker, space, key=visibility, visibility=visibility)["lens_id"]
+        erase = {"object_ref": lens_id, "reason_class": "privacy"}
+        answered = steward.send("tallystick_erase", erase, key=f"erase-{visibility}")
+        assert ("ok" if answered["outcome"] == "ok" else kernel.problem(answered)) == answer
 
 
 def test_events_of_a_hidden_lens_are_a_gap(kernel: Kernel, space: Json) -> None:
