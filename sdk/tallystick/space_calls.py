@@ -282,9 +282,10 @@ def relation_retract(
 
 
 def reaction_set(
-    space: Space, target: Linkable, key: str, state: str = "present", **options: Unpack[WriteOptions]
+    space: Space, target: Linkable, mark: str, state: str = "present", **options: Unpack[WriteOptions]
 ) -> Write[records.Reaction]:
-    """Mark an object, pinned as it is, under a key, or take that back (``removed``).
+    """Put a mark on an object, pinned as it is, or take it back (``removed``). ``mark`` is the protocol's
+    ``key``; the ``key`` in the options is the command's, as everywhere.
 
     Where it is so already nothing changes, and the reply has no ``event_cursor``. The reply's revision is the
     reaction's; ``expected_revision`` is the space's.
@@ -295,7 +296,7 @@ def reaction_set(
         "target_ref": pin["object_ref"],
         "target_revision": pin["revision"],
         "target_digest": pin["digest"],
-        "key": key,
+        "key": mark,
         "state": state,
     }
     return Write("reaction_set", arguments, "Reaction", project_id=space.project_id, **options)

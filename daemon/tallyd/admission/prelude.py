@@ -198,7 +198,7 @@ def may_claim(view: View, admission: Admission, invocation: InvocationRow) -> bo
     return space is not None and admission.rights(view, space).writes
 
 
-def _next(view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
+def _next(_view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
     """The owner's channels; an agent's for deployments bound to it, no other being there for it. Which
     invocations of them it may take is judged one by one.
     """

@@ -96,7 +96,8 @@ def unended(view: View, deployments: Sequence[str]) -> Iterator[InvocationRow]:
     """Invocations of these deployments that are queued or held by an attempt, the oldest first."""
     marks = ", ".join("?" * len(deployments))
     rows = view.db.execute(
-        _INVOCATION + f"WHERE deployment_id IN ({marks}) AND state IN ('queued', 'running') ORDER BY position",
+        _INVOCATION
+        + f"WHERE deployment_id IN ({marks}) AND state IN ('queued', 'running') ORDER BY position",
         tuple(deployments),
     )
     for row in rows:

@@ -121,7 +121,7 @@ class Dispatcher:
         self._batch_hold = batch_hold
         self._queue: deque[Pair] = deque()
         self._waiters = Waiters(reader)
-        self._work = WorkWaits(self.submit, lambda at, then: self._door.call_at(at, then))
+        self._work = WorkWaits(self.submit, self._call_at)
         self._waiting: dict[int, Waiter] = {}
         self._deferred: list[tuple[Request, Exchange]] = []
         self._kept_back: list[Callable[[], None]] = []
@@ -262,8 +262,11 @@ class Dispatcher:
         if busy and self._tidy_timer is None and not self.stopping:
             self._tidy_timer = self._door.call_at(self._last_batch + _IDLE_SECONDS, self._tidy)
 
+    def _call_at(self, at: float, then: Callable[[], None]) -> Timer:
+        return self._door.call_at(at, then)
+
     def _settle(self, member: Member, replied: Replied, answer: Answer) -> None:
-        """What a member of a batch was answered goes to whoever waits for it, and wakes whom it may concern."""
+        """What a member of a batch was answered goes to who waits for it, and wakes whom it may concern."""
         if answer.after is None:
             replied.reply(answer.reply)
         elif isinstance(answer.after, Idle):
