@@ -62,10 +62,11 @@ if TYPE_CHECKING:
         UnknownOp,
         Unreachable,
         UnsupportedVersion,
+        WrongActor,
     )
     from tallystick.follow import Gap
     from tallystick.keystore import KeyStore, Pending
-    from tallystick.runner import run_one
+    from tallystick.runner import run_one, serve
 
 __version__ = "0.1.0"
 
@@ -116,9 +117,11 @@ __all__ = [
     "Unreachable",
     "UnsupportedVersion",
     "WorkerClient",
+    "WrongActor",
     "ask",
     "new_key",
     "run_one",
+    "serve",
 ]
 
 _ELSEWHERE: Final = {
@@ -137,6 +140,7 @@ _ELSEWHERE: Final = {
     "ask": "assistant",
     "new_key": "core",
     "run_one": "runner",
+    "serve": "runner",
 }
 """The module of each name that is not an error."""
 

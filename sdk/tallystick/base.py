@@ -15,6 +15,7 @@ from tallystick.core import (
     OWNER,
     Answer,
     Call,
+    Credential,
     Exchange,
     Observer,
     Reply,
@@ -70,6 +71,7 @@ class ClientBase:
         data_dir: str | None = None,
         *,
         actor: str = OWNER,
+        credential: str | None = None,
         deadline_seconds: float = DEADLINE_SECONDS,
         key_store: KeyStore | Literal["default"] | None = DEFAULT_STORE,
         text_policy: TextPolicy = "refuse",
@@ -78,6 +80,7 @@ class ClientBase:
         self.paths = resolve(data_dir, runtime_dir)
         self.path = self.paths.worker_socket if self.surface == "worker" else self.paths.client_socket
         self.actor = actor
+        self._credential = None if credential is None else Credential(credential, actor)
         self.deadline_seconds = deadline_seconds
         self.text_policy: TextPolicy = text_policy
         self._observer = observer

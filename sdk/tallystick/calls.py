@@ -910,6 +910,30 @@ def claim(
     return Write("invocation_claim", arguments, "InvocationClaim", surface="worker", **options)
 
 
+def next_(
+    deployments: Sequence[str] = (DEPLOYMENT,),
+    *,
+    wait_ms: int = limits.WAIT_MS_MAX,
+    term_seconds: int = limits.LEASE_TERM_SECONDS_SDK,
+    **options: Unpack[WriteOptions],
+) -> Write[records.InvocationNext]:
+    """Take the oldest invocation of these deployments that can be taken; waits for one up to ``wait_ms``.
+
+    The value's ``claim`` is what ``claim`` gives, or None where nothing came in time: then nothing was
+    written, and the same key asks anew. A key that gave a claim gives the same one while its attempt is the
+    current one, and ``StaleLease`` after that.
+    """
+    arguments = {"deployments": list(deployments), "wait_ms": wait_ms, "term_seconds": term_seconds}
+    return Write(
+        "tallystick_invocation_next",
+        arguments,
+        "InvocationNext",
+        surface="worker",
+        wait_seconds=wait_ms / 1000,
+        **options,
+    )
+
+
 def complete(
     claim: records.InvocationClaim, *, result: Named | None = None, **options: Unpack[WriteOptions]
 ) -> Write[records.Invocation]:
@@ -1001,9 +1025,10 @@ def by_name(
     call: Call[JsonValue] = kind(
         operation, arguments, "", surface=surface, realm_id=realm_id, project_id=project_id, **options
     )
-    timeout_ms = arguments.get("timeout_ms")
-    if known.kind is registry.Kind.WAIT and isinstance(timeout_ms, int):
-        call.wait_seconds = timeout_ms / 1000
+    waits = {registry.Kind.WAIT: "timeout_ms", registry.Kind.WRITE: "wait_ms"}.get(known.kind)
+    wait_ms = None if waits is None else arguments.get(waits)
+    if isinstance(wait_ms, int):
+        call.wait_seconds = wait_ms / 1000
     return call
 
 

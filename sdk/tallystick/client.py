@@ -31,10 +31,10 @@ from functools import partial, wraps
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
 
-from tallystick import assistant_calls, calls, lens_calls, space_calls
+from tallystick import agent_calls, assistant_calls, calls, lens_calls, space_calls
 from tallystick.artifacts import Conversation, UploadOptions, download, upload
 from tallystick.base import ClientBase, PageOf, Resumed, has_news
-from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
+from tallystick.core import Answer, Call, Credential, Exchange, Read, Reply, ReplyBuffer, Request, Write
 from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Connection:
     """One connection, used for one request after the other. Raises OSError from everything."""
 
     def __init__(self, path: str, seconds: float) -> None:
+        self.is_admitted = False
+        """It was shown a credential, and took it."""
         self._pid = os.getpid()
         self._buffer = ReplyBuffer()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -110,8 +112,9 @@ class Connection:
 class Lane:
     """One connection to one socket, made when it is needed, and one request at a time on it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, credential: Credential | None = None) -> None:
         self._path = path
+        self._credential = credential
         self._pid = os.getpid()
         self._turn = threading.Lock()
         self._closed = threading.Event()
@@ -163,6 +166,9 @@ class Lane:
             exchange.connect_failed(error)
             return None
         try:
+            if not self._is_admitted(connection, exchange, remaining):
+                self._drop()
+                return None
             exchange.sending()
             return connection.round_trip(exchange.request.line, remaining)
         except ValueError as fault:
@@ -175,6 +181,17 @@ class Lane:
         except BaseException:  # an interrupt: the reply that is on its way must not answer the next request
             self._drop()
             raise
+
+    def _is_admitted(
+        self, connection: Connection, exchange: Exchange, remaining: Callable[[], float]
+    ) -> bool:
+        """Shows the credential, where there is one, on a connection that has not been shown it."""
+        credential = self._credential
+        if credential is None or connection.is_admitted:
+            return True
+        line = connection.round_trip(credential.line, remaining)
+        connection.is_admitted = exchange.admitted(line, credential, monotonic())
+        return connection.is_admitted
 
     def _connect(self, remaining: Callable[[], float]) -> Connection:
         if self._connection is not None and not self._connection.is_usable():
@@ -227,18 +244,20 @@ class BlockingClient(ClientBase):
 
     ``runtime_dir`` is the directory with the daemon's sockets, ``data_dir`` that of its data; where neither
     is given the environment decides, as ``tally paths`` shows it. ``actor`` is who is meant to speak: it
-    names the key store, and authority comes from the socket alone. ``deadline_seconds`` is for one call
-    with all its tries. ``key_store``: where keys are kept before the first try; ``"default"`` is this
-    actor's in the state directory, None leaves the keeping of keys to the caller, who must then give the
-    same ``key`` again after a restart, or accept that a command is done twice. ``text_policy``:
-    ``"refuse"`` or ``"replace"`` lone surrogates. ``observer`` is told each sending of a request.
+    names the key store, and authority comes from the socket, or from the ``credential`` that is shown on
+    each connection (``Unauthenticated`` where it is refused, ``WrongActor`` where it is somebody else's).
+    ``deadline_seconds`` is for one call with all its tries. ``key_store``: where keys are kept before the
+    first try; ``"default"`` is this actor's in the state directory, None leaves the keeping of keys to the
+    caller, who must then give the same ``key`` again after a restart, or accept that a command is done
+    twice. ``text_policy``: ``"refuse"`` or ``"replace"`` lone surrogates. ``observer`` is told each sending
+    of a request.
 
     Raises ``paths.PathError`` where the places cannot be computed.
     """
 
     def _set_up(self) -> None:
-        self._lane = Lane(self.path)
-        self._waiting_lane = Lane(self.path)
+        self._lane = Lane(self.path, self._credential)
+        self._waiting_lane = Lane(self.path, self._credential)
         self._lanes = {self._lane, self._waiting_lane}
 
     def __enter__(self) -> Self:
@@ -336,6 +355,12 @@ class Client(BlockingClient):
     limits = _read(calls.served_limits)
     status = _read(calls.status)
     shutdown = _read(calls.shutdown)
+
+    agent_add = _write(agent_calls.agent_add)
+    agent_show = _read(agent_calls.agent_show)
+    agent_list = _read(agent_calls.agent_list)
+    agents = _items(agent_calls.agent_list)
+    agent_revoke = _write(agent_calls.agent_revoke)
 
     realm_show = _read(calls.realm_show)
     project_create = _write(calls.project_create)
@@ -523,7 +548,7 @@ class Client(BlockingClient):
 
         store = None if cursor_store is None else CursorStore(cursor_store)
         follower = Follower(source, after_cursor=after_cursor, type_prefixes=type_prefixes, store=store)
-        lane = Lane(self.path)
+        lane = Lane(self.path, self._credential)
         self._lanes.add(lane)
         try:
             while True:
@@ -559,6 +584,7 @@ class WorkerClient(BlockingClient):
 
     surface = "worker"
 
+    next = _write(calls.next_)
     claim = _write(calls.claim)
     complete = _write(calls.complete)
     fail = _write(calls.fail)

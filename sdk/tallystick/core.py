@@ -44,6 +44,7 @@ from tallystick.errors import (
     TimedOut,
     TransportError,
     Unreachable,
+    WrongActor,
 )
 from tallystick.protocol import limits
 
@@ -337,6 +338,23 @@ def _text(text: str, place: str, policy: TextPolicy) -> str:
     return text
 
 
+# --- who speaks -------------------------------------------------------------------------------------------
+class Credential:
+    """A secret that is shown on each connection before anything else, and the actor that it must be of.
+
+    Its ``repr`` does not show it.
+    """
+
+    __slots__ = ("actor", "line")
+
+    def __init__(self, secret: str, actor: str) -> None:
+        self.actor = actor
+        self.line = encode({"op": "tallystick_authenticate", "args": {"credential": secret}})
+
+    def __repr__(self) -> str:
+        return f"Credential({self.actor}, redacted)"
+
+
 # --- framing ----------------------------------------------------------------------------------------------
 class ReplyBuffer:
     """Bytes of one connection on their way to being a reply line; no byte is scanned twice."""
@@ -436,6 +454,34 @@ class Exchange:
         self._unknown_before, self._unknown = self._unknown, True
         if self._observer is not None:
             self._observer(Try(self.request.operation, self.request.key, self.tries))
+
+    def admitted(self, line: bytes, credential: Credential, now: float) -> bool:
+        """What the credential was answered, on a connection where nothing else was sent yet: whether the
+        request may follow. Raises its refusal, and ``WrongActor``.
+        """
+        try:
+            reply = parse_reply(line)
+        except ValueError as fault:
+            self.garbled(fault)
+        if isinstance(reply, Answer):
+            self._check_actor(reply, credential)
+            return True
+        failure = BY_KIND[reply.kind](reply, operation=self.request.operation, key=self.request.key)
+        failure.outcome = "unknown" if self._may_be_applied() else "not_applied"
+        if not isinstance(failure, RateLimited):
+            raise failure
+        self._earliest = now + (failure.retry_after_seconds or 0)
+        self._last = failure
+        return False
+
+    def _check_actor(self, reply: Answer, credential: Credential) -> None:
+        actor = reply.result.get("actor") if isinstance(reply.result, dict) else None
+        if actor != credential.actor:
+            words = (
+                f"the credential is {actor}'s, and this client was opened as {credential.actor}: its keys"
+                f" are that actor's alone. Open it with actor={actor!r}, or show the other credential."
+            )
+            self._fail(WrongActor, words, None)
 
     def broken(self, error: OSError) -> None:
         """The connection ended, or time ran out, between the first byte sent and the whole reply."""

@@ -276,6 +276,12 @@ class SandboxBlocked(TransportError):
     """The operating system forbids this process to connect. The request was never sent."""
 
 
+class WrongActor(TransportError):
+    """The credential that was shown is not the actor's as whom the client was opened. The request was not
+    sent.
+    """
+
+
 class TimedOut(TransportError):
     """The caller's deadline ran out. A read can simply be asked again."""
 

@@ -1,4 +1,6 @@
-"""The runner: takes one invocation, keeps its lease, runs an assistant on it, and says how it ended.
+"""The runner: takes an invocation, keeps its lease, runs an assistant on it, and says how it ended.
+
+``run_one`` takes the invocation that it is told, ``serve`` one after the other, as they come.
 
 What is promised: the assistant's steps are each done once over all attempts of the invocation (``assistant``
 says how). While it runs, a thread renews the lease at a third of its term, on a connection of its own. When
@@ -12,12 +14,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypedDict, Unpack
 
 from tallystick.assistant import Assistant, InvocationContext
+from tallystick.calls import DEPLOYMENT
 from tallystick.client import WorkerClient
-from tallystick.core import DEADLINE_SECONDS, Observer, TextPolicy, jitter
+from tallystick.core import DEADLINE_SECONDS, OWNER, Observer, TextPolicy, jitter, new_key
 from tallystick.errors import LeaseLost, StaleLease, TallyError, TransportError
 from tallystick.protocol import limits
 
@@ -35,45 +39,127 @@ ASSISTANT_ERROR: Final = "assistant_error"
 """The reason class of an attempt whose assistant raised an exception."""
 
 
+class RunOptions(TypedDict, total=False):
+    """What both runners take.
+
+    ``runtime_dir``, ``data_dir``, ``actor``, ``credential``, ``deadline_seconds`` (for each call of the
+    daemon), ``text_policy`` and ``observer`` are as ``WorkerClient`` takes them. ``term_seconds`` is the
+    lease's term. ``retryable``: whether an attempt whose assistant raised an exception may be followed by
+    another one.
+    """
+
+    runtime_dir: str | None
+    data_dir: str | None
+    actor: str
+    credential: str | None
+    deadline_seconds: float
+    term_seconds: int
+    retryable: bool
+    text_policy: TextPolicy
+    observer: Observer | None
+
+
 def run_one(
     assistant: Assistant,
     invocation_id: str,
     *,
-    runtime_dir: str | None = None,
-    data_dir: str | None = None,
-    deadline_seconds: float = DEADLINE_SECONDS,
     claim_seconds: float | None = None,
-    term_seconds: int = limits.LEASE_TERM_SECONDS_SDK,
-    retryable: bool = True,
-    text_policy: TextPolicy = "refuse",
-    observer: Observer | None = None,
+    **options: Unpack[RunOptions],
 ) -> records.Invocation:
     """Run an assistant on an invocation; returns the invocation as it is when the assistant has succeeded.
 
-    ``deadline_seconds`` is for each call of the daemon, ``claim_seconds`` for how long a live lease of
-    another attempt is waited for (as long as one call, where it is not said). ``term_seconds`` is the
-    lease's term. Where the assistant raises an exception, the attempt is failed, ``retryable`` or not, and
-    the exception is raised again. Raises ``StaleLease`` where the invocation cannot be claimed,
-    ``LeaseLost`` where it was taken over, and ``TransportError`` where the daemon stays away: the lease
-    then runs out by itself.
+    ``claim_seconds``: for how long a live lease of another attempt is waited for (as long as one call, where
+    it is not said). Where the assistant raises an exception, the attempt is failed, and the exception is
+    raised again. Raises ``StaleLease`` where the invocation cannot be claimed, ``LeaseLost`` where it was
+    taken over, and ``TransportError`` where the daemon stays away: the lease then runs out by itself.
     """
+    run = _Run(assistant, options)
+    with run.connect(run.deadline_seconds) as worker:
+        until = monotonic() + (run.deadline_seconds if claim_seconds is None else claim_seconds)
+        return run.answer(worker, _claim(worker, invocation_id, run.term_seconds, until))
 
-    def connect(seconds: float) -> WorkerClient:
+
+def serve(
+    assistant: Assistant,
+    deployments: Sequence[str] = (DEPLOYMENT,),
+    *,
+    wait_ms: int = limits.WAIT_MS_MAX,
+    stop: threading.Event | None = None,
+    on_failure: Callable[[records.Invocation, Exception], None] | None = None,
+    **options: Unpack[RunOptions],
+) -> None:
+    """Run an assistant on the invocations of these deployments, the oldest first, as they come.
+
+    It sleeps in the daemon while there is none, and survives the daemon's restarts as ``run_one`` does. What
+    an assistant raises ends its attempt and not the loop: ``on_failure`` is told, with the invocation as it
+    was claimed; without it the error is logged. Returns when ``stop`` is set, which is looked at between two
+    invocations and after each ``wait_ms``. Raises ``TransportError`` where the daemon stays away longer than
+    ``deadline_seconds``, and ``ProblemError`` where it refuses to give anything.
+    """
+    run = _Run(assistant, options)
+    tell = on_failure or _log_failure
+    with run.connect(run.deadline_seconds) as worker:
+        while stop is None or not stop.is_set():
+            claim = _next(worker, deployments, wait_ms, run.term_seconds)
+            if claim is None:
+                continue
+            try:
+                run.answer(worker, claim)
+            except TransportError:
+                raise
+            except Exception as error:
+                tell(claim.invocation, error)
+
+
+class _Run:
+    """One assistant, and how it is run."""
+
+    def __init__(self, assistant: Assistant, options: RunOptions) -> None:
+        self._assistant = assistant
+        self._options = options
+        self.deadline_seconds = options.get("deadline_seconds", DEADLINE_SECONDS)
+        self.term_seconds = options.get("term_seconds", limits.LEASE_TERM_SECONDS_SDK)
+
+    def connect(self, seconds: float) -> WorkerClient:
+        """A client whose calls may take so long."""
+        options = self._options
         return WorkerClient(
-            runtime_dir,
-            data_dir,
+            options.get("runtime_dir"),
+            options.get("data_dir"),
+            actor=options.get("actor", OWNER),
+            credential=options.get("credential"),
             deadline_seconds=seconds,
-            text_policy=text_policy,
-            observer=observer,
+            text_policy=options.get("text_policy", "refuse"),
+            observer=options.get("observer"),
         )
 
-    with connect(deadline_seconds) as worker:
-        until = monotonic() + (deadline_seconds if claim_seconds is None else claim_seconds)
-        claim = _claim(worker, invocation_id, term_seconds, until)
+    def answer(self, worker: WorkerClient, claim: records.InvocationClaim) -> records.Invocation:
+        """Runs the assistant under the claim; the invocation as it is when it has succeeded."""
         ctx = InvocationContext(worker, claim, worker.progress(claim))
-        with Renewal(connect, ctx, claim, term_seconds):
-            _run(assistant, ctx, worker, claim, retryable=retryable)
+        retryable = self._options.get("retryable", True)
+        with Renewal(self.connect, ctx, claim, self.term_seconds):
+            _run(self._assistant, ctx, worker, claim, retryable=retryable)
             return _complete(ctx, worker, claim)
+
+
+def _next(
+    worker: WorkerClient, deployments: Sequence[str], wait_ms: int, term_seconds: int
+) -> records.InvocationClaim | None:
+    """A claim under a new key, or None; also where the claim that was made was lost again on the way here."""
+    key = f"next.{new_key()}"
+    try:
+        found = worker.next(deployments, wait_ms=wait_ms, term_seconds=term_seconds, key=key)
+    except StaleLease:
+        return None
+    return found.value.claim
+
+
+def _log_failure(invocation: records.Invocation, error: Exception) -> None:
+    import logging
+
+    logging.getLogger("tallystick.runner").error(
+        "the assistant failed on %s", invocation.invocation_id, exc_info=error
+    )
 
 
 def _claim(

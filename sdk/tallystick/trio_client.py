@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, ParamSpec, Self, T
 
 import trio
 
-from tallystick import assistant_calls, calls, lens_calls, space_calls
+from tallystick import agent_calls, assistant_calls, calls, lens_calls, space_calls
 from tallystick.artifacts import Conversation, UploadOptions, download, upload
 from tallystick.base import ClientBase, PageOf, Resumed, has_news
-from tallystick.core import Answer, Call, Exchange, Read, Reply, ReplyBuffer, Request, Write
+from tallystick.core import Answer, Call, Credential, Exchange, Read, Reply, ReplyBuffer, Request, Write
 from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Connection:
     """One connection, used for one request after the other. Raises OSError from everything."""
 
     def __init__(self, path: str) -> None:
+        self.is_admitted = False
+        """It was shown a credential, and took it."""
         # A Unix socket connects at once or not at all, so there is nothing to wait for.
         plain = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -101,8 +103,9 @@ class Connection:
 class Lane:
     """One connection to one socket, made when it is needed, and one request at a time on it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, credential: Credential | None = None) -> None:
         self._path = path
+        self._credential = credential
         self._turn = trio.Lock()
         self._is_closed = False
         self._connection: Connection | None = None
@@ -147,6 +150,9 @@ class Lane:
 
     async def _round_trip(self, connection: Connection, exchange: Exchange) -> bytes | None:
         try:
+            if not await self._is_admitted(connection, exchange):
+                self._drop()
+                return None
             exchange.sending()
             return await connection.round_trip(exchange.request.line)
         except ValueError as fault:
@@ -161,6 +167,15 @@ class Lane:
         except BaseException:  # cancelled: the reply on its way must not answer the next request
             self._drop()
             raise
+
+    async def _is_admitted(self, connection: Connection, exchange: Exchange) -> bool:
+        """Shows the credential, where there is one, on a connection that has not been shown it."""
+        credential = self._credential
+        if credential is None or connection.is_admitted:
+            return True
+        line = await connection.round_trip(credential.line)
+        connection.is_admitted = exchange.admitted(line, credential, trio.current_time())
+        return connection.is_admitted
 
     def _connect(self) -> Connection:
         if self._connection is not None and not self._connection.is_usable():
@@ -215,8 +230,8 @@ class AsyncClient(ClientBase):
     """What ``TrioClient`` and ``TrioWorkerClient`` share; the settings are ``BlockingClient``'s."""
 
     def _set_up(self) -> None:
-        self._lane = Lane(self.path)
-        self._waiting_lane = Lane(self.path)
+        self._lane = Lane(self.path, self._credential)
+        self._waiting_lane = Lane(self.path, self._credential)
         self._lanes = {self._lane, self._waiting_lane}
 
     async def __aenter__(self) -> Self:
@@ -306,6 +321,12 @@ class TrioClient(AsyncClient):
     limits = _read(calls.served_limits)
     status = _read(calls.status)
     shutdown = _read(calls.shutdown)
+
+    agent_add = _write(agent_calls.agent_add)
+    agent_show = _read(agent_calls.agent_show)
+    agent_list = _read(agent_calls.agent_list)
+    agents = _items(agent_calls.agent_list)
+    agent_revoke = _write(agent_calls.agent_revoke)
 
     realm_show = _read(calls.realm_show)
     project_create = _write(calls.project_create)
@@ -485,7 +506,7 @@ class TrioClient(AsyncClient):
 
         store = None if cursor_store is None else CursorStore(cursor_store)
         follower = Follower(source, after_cursor=after_cursor, type_prefixes=type_prefixes, store=store)
-        lane = Lane(self.path)
+        lane = Lane(self.path, self._credential)
         self._lanes.add(lane)
         try:
             while True:
@@ -515,6 +536,7 @@ class TrioWorkerClient(AsyncClient):
 
     surface = "worker"
 
+    next = _write(calls.next_)
     claim = _write(calls.claim)
     complete = _write(calls.complete)
     fail = _write(calls.fail)

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from msgspec import to_builtins
 
-from tallystick import assistant_calls, calls, lens_calls, space_calls, trio_client
+from tallystick import agent_calls, assistant_calls, calls, lens_calls, space_calls, trio_client
 from tallystick.client import Client, WorkerClient
 from tallystick.core import Call, Read, Write, prepare
 from tallystick.protocol import records
@@ -144,6 +144,21 @@ CLIENT: dict[str, list[Build]] = {
     "status": [calls.status],
     "shutdown": [calls.shutdown],
     "realm_show": [calls.realm_show],
+    "agent_add": [
+        partial(agent_calls.agent_add, "reviewer", HEX),
+        partial(
+            agent_calls.agent_add,
+            "reviewer",
+            HEX,
+            peer_uid=1000,
+            deployments=["dep-local-dev"],
+            classification_ceiling_ref="class-internal",
+            expires_at="2126-12-31T09:00:00Z",
+        ),
+    ],
+    "agent_show": [partial(agent_calls.agent_show, "agent-1")],
+    "agent_list": [agent_calls.agent_list, partial(agent_calls.agent_list, limit=1, after="a", snapshot="b")],
+    "agent_revoke": [partial(agent_calls.agent_revoke, "agent-1", expected_revision=1)],
     "project_create": [
         partial(calls.project_create, "kitchen"),
         partial(
@@ -487,6 +502,7 @@ CLIENT: dict[str, list[Build]] = {
 WORKER: dict[str, list[Build]] = {
     "hello": [lambda: calls.by_name("hello", calls.hello().arguments, surface="worker")],
     "claim": [partial(calls.claim, "inv-1"), partial(calls.claim, "inv-1", term_seconds=10)],
+    "next": [calls.next_, partial(calls.next_, ["dep-1", "dep-2"], wait_ms=1, term_seconds=10)],
     "complete": [partial(calls.complete, claim()), partial(calls.complete, claim(), result=REF)],
     "fail": [partial(calls.fail, claim(), "assistant_error", retryable=True)],
     "progress": [partial(calls.progress, claim())],
@@ -528,25 +544,16 @@ def test_the_daemon_takes_what_a_call_sends(socket: Socket, name: str, build: Bu
     assert isinstance(call, Write) == (operation.kind is Kind.WRITE)
     assert isinstance(call, Read) == (operation.kind is not Kind.WRITE)
     assert call.surface == socket
-    assert (call.wait_seconds > 0) == (operation.kind is Kind.WAIT)
+    assert (call.wait_seconds > 0) == (operation.kind is Kind.WAIT or operation.waits)
     is_by_name = socket is Socket.WORKER and name == "hello"
     assert call.result == ("" if is_by_name else operation.result.__name__)
-
-
-BY_NAME_ALONE = {
-    "tallystick_agent_add",
-    "tallystick_agent_list",
-    "tallystick_agent_show",
-    "tallystick_agent_revoke",
-}
-"""Operations that the clients have no method for: ``call`` reaches them by their name."""
 
 
 @pytest.mark.parametrize(("socket", "table"), [(Socket.CLIENT, CLIENT), (Socket.WORKER, WORKER)])
 def test_every_operation_has_its_method(socket: Socket, table: dict[str, list[Build]]) -> None:
     """No operation of the registry is without a method, blocking and async, of the same name."""
     known = {name for where, name in BY_SOCKET if where is socket}
-    assert {builds[0]().operation for builds in table.values()} == known - BY_NAME_ALONE
+    assert {builds[0]().operation for builds in table.values()} == known
     blocking, on_trio = {
         Socket.CLIENT: (Client, trio_client.TrioClient),
         Socket.WORKER: (WorkerClient, trio_client.TrioWorkerClient),
