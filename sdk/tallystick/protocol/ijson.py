@@ -25,8 +25,6 @@ from enum import Enum
 from json.scanner import make_scanner
 from typing import Final, NoReturn, TypeAlias
 
-import msgspec
-
 from tallystick.protocol.limits import (
     DEPTH_MAX,
     INLINE_PAYLOAD_BYTES_MAX,
@@ -134,7 +132,7 @@ def _accept(raw: bytes, cap: Cap) -> JsonValue:
     if not (_is_small(raw) or _is_bounded(value, cap)):
         raise _Refused
     if b"\\" in raw and b"\\u" in raw and _SURROGATE_ESCAPE.search(raw):
-        msgspec.json.encode(value)  # UnicodeEncodeError, a ValueError, at a lone surrogate
+        json.dumps(value, ensure_ascii=False).encode()  # a UnicodeEncodeError at a lone surrogate
     if len(raw) > INLINE_PAYLOAD_BYTES_MAX and isinstance(value, dict) and "payload" in value:
         raise _Refused  # only the reader knows how long a member's text is
     return value
