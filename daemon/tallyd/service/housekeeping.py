@@ -7,6 +7,7 @@ in which it is.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -17,6 +18,8 @@ from tallyd.operations import artifact_rows, artifacts
 from tallyd.readers.reads import Reader
 from tallyd.service.driver import Replied
 from tallyd.service.sealing import Sealer
+
+logger = logging.getLogger("tallyd.housekeeping")
 
 LOOK_SECONDS: Final = 60.0
 """Between two looks: staging bytes of an upload that expired stay no longer than this."""
@@ -52,7 +55,10 @@ class Housekeeping:
     async def run(self) -> None:
         """Until canceled."""
         while True:
-            await self.look()
+            try:
+                await self.look()
+            except Exception:
+                logger.exception("housekeeping failed, which is a defect or a disk; it is tried again")
             await trio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:

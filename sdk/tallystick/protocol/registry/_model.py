@@ -29,7 +29,7 @@ class Kind(StrEnum):
     WAIT = "wait"
     """A read that may sleep until something is committed."""
     CONTROL = "control"
-    """Changes the daemon and not the store."""
+    """Changes the daemon, or a file beside the store, and no row of it."""
 
 
 class Placement(StrEnum):
