@@ -35,8 +35,10 @@ def bench(bars: Bars, place: str | None) -> None:
             "TALLY_STATE_DIR": daemon.paths.state_dir,
             "TALLY_NO_START": "1",
         }
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its modules compiled
         say = ("say", "--project", space.project_id, "--space", space.space_id, "It drips at night.")
         for arguments in (("--version",), ("status", "--json"), say):
+            _run(arguments, environment)
             took = statistics.median(_run(arguments, environment) for _ in range(RUNS))
             bars.hold(
                 took < MEDIAN_MS_MAX, f"tally {' '.join(arguments[:2])}: {took:.0f} ms, under {MEDIAN_MS_MAX}"
