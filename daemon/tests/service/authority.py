@@ -113,6 +113,7 @@ tallystick_limits                    | ok       | invalid  | unknown  | unknown 
 tallystick_status                    | ok       | invalid  | unknown  | unknown | unknown | unknown
 tallystick_shutdown                  | ok       | invalid  | unknown  | unknown | unknown | unknown
 tallystick_invocation_progress       | unknown  | unknown  | ok       | stale   | nothing | invalid
+tallystick_invocation_next           | unknown  | unknown  | invalid  | invalid | invalid | admitted
 tallystick_invocation_renew          | unknown  | unknown  | ok       | stale   | nothing | invalid
 tallystick_invocation_fail           | unknown  | unknown  | ok       | stale   | nothing | invalid
 tallystick_erase                     | admitted | invalid  | unknown  | unknown | unknown | unknown
@@ -130,7 +131,6 @@ tallystick_agent_show                | admitted | invalid  | unknown  | unknown 
 tallystick_agent_revoke              | admitted | invalid  | unknown  | unknown | unknown | unknown
 tallystick_artifact_begin            | admitted | invalid  | unknown  | unknown | unknown | unknown
 tallystick_artifact_put              | admitted | invalid  | unknown  | unknown | unknown | unknown
-tallystick_artifact_list             | admitted | invalid  | unknown  | unknown | unknown | unknown
 tallystick_artifact_get              | admitted | invalid  | unknown  | unknown | unknown | unknown
 """
 """An attempt that is named where the operation takes none is ``invalid``: arguments are closed. A claim names
