@@ -131,6 +131,7 @@ tallystick_agent_show                | admitted | invalid  | unknown  | unknown 
 tallystick_agent_revoke              | admitted | invalid  | unknown  | unknown | unknown | unknown
 tallystick_artifact_begin            | admitted | invalid  | unknown  | unknown | unknown | unknown
 tallystick_artifact_put              | admitted | invalid  | unknown  | unknown | unknown | unknown
+tallystick_artifact_list             | admitted | invalid  | unknown  | unknown | unknown | unknown
 tallystick_artifact_get              | admitted | invalid  | unknown  | unknown | unknown | unknown
 """
 """An attempt that is named where the operation takes none is ``invalid``: arguments are closed. A claim names
