@@ -280,7 +280,7 @@ def test_what_is_not_seen_is_not_there(kernel: Kernel, space: Json, op: str) -> 
     elsewhere = {**space, "project_id": kernel.project("cellar")}
     assert kernel.problem(read(kernel, elsewhere, op, **args)) == "not-found"
     nothing = {RELATION: {"relation_id": "rel-" + NOBODY}, BRANCH: {"branch_id": "branch-" + NOBODY}}
-    unknown = nothing.get(op, {"space_id": "space-" + NOBODY})
+    unknown: Json = nothing.get(op, {"space_id": "space-" + NOBODY})
     assert kernel.problem(read(kernel, space, op, **unknown)) == "not-found"
     digits = space["space_id"].partition("-")[2]
     if op == BRANCH:
