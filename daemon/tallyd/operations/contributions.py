@@ -13,6 +13,7 @@ from tallyd.ledger import events, ids, log, pages, skeleton
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations import aliases, artifacts, objects
+from tallyd.operations.participants import refuse_silenced
 from tallyd.operations.results import Served, branch_of, check_open, check_revision, given, optional, space_in
 from tallyd.operations.servable import check_servable
 from tallyd.store.bodies import mac
@@ -70,13 +71,15 @@ def writable_space(
 
 def worker_space(tx: View, admission: Admission, space_id: str) -> SpaceRow:
     """The space, where it is in the project and, for a worker whose invocation has one, the invocation's
-    own.
+    own; and where the worker's deployment has not been silenced.
     """
     assert admission.project is not None
     space = space_in(tx, admission, space_id)
     invocation = admission.invocation
     if invocation is not None and invocation.space not in (None, space.position):
         raise not_found("space", space_id)
+    if invocation is not None:
+        refuse_silenced(tx, space, admission.author)
     return space
 
 

@@ -13,8 +13,11 @@ revoked     refused    refused    refused    refused    refused
 =========== ========== ========== ========== ========== =========
 
 A subject takes part once in a space, so who was removed is never proposed again. An agent cannot raise its
-own role or let itself speak again, whatever else it may do for others. An archived space keeps its
-participants as they are. A space's revision is not moved by any of it.
+own role or let itself speak again, whatever else it may do for others, and leaves the owner's part alone. An
+archived space keeps its participants as they are. A space's revision is not moved by any of it.
+
+A deployment takes part from its first claim on. Whoever mutes or removes it, or makes it an observer,
+silences its workers there.
 """
 
 from __future__ import annotations
@@ -235,6 +238,21 @@ def join(
     _insert(tx, row)
 
 
+def refuse_silenced(view: View, space: SpaceRow, subject: str) -> None:
+    """Raises Refusal ``forbidden`` for a deployment that takes part in the space and may not write there: a
+    steward has muted or removed it, or made it an observer. What its worker's channel may is judged before.
+    """
+    row = view.one(
+        "SELECT status, role FROM participants WHERE subject_ref = ? AND space = ?", subject, space.position
+    )
+    status, role = ("", "") if row is None else map(str, row)
+    if status in ("muted", "revoked") or role == "observer":
+        raise forbidden(
+            f"{subject} is {status} in space {space.space_id}, as {role}: its workers write nothing there "
+            f"until a steward lets it"
+        )
+
+
 # --- what they share ----------------------------------------------------------------------------------------
 def refuse_archived(space: SpaceRow) -> None:
     """Raises Refusal ``invalid`` where the space is closed for good."""
@@ -306,6 +324,8 @@ def _steered(
     row, space = _find(view, admission, participant_id)
     otherwise = f"{request.operation.name} is for stewards of space {space.space_id}"
     check_rights(view, admission, space, may_steward, otherwise)
+    if admission.agent is not None and row.subject_ref == ids.OWNER:
+        raise forbidden("the owner's part in a space is the owner's to change")
     return row, space
 
 

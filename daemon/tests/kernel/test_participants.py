@@ -10,6 +10,7 @@ import pytest
 
 from tallyd.ledger.verify import Walk
 from tallyd.operations import participants
+from tallystick.protocol.registry import Socket
 
 from .agents import Agent
 from .kernel import Json, Kernel, subject_digest
@@ -365,6 +366,40 @@ def test_an_agent_does_not_raise_itself(kernel: Kernel, space: Json, agent: Agen
     assert update(status="muted")["result"]["status"] == "muted"
     assert kernel.problem(update(status="active")) == "forbidden"
     assert change(kernel, space, UPDATE, agent.part, {"status": "active"})["outcome"] == "ok"
+
+
+def test_the_owners_part_is_the_owners(kernel: Kernel, space: Json, agent: Agent) -> None:
+    """A steward neither mutes nor removes the owner; the owner's own part the owner changes."""
+    agent.join(space, "steward")
+    (owner, _) = listed(kernel, space)
+    which = {"participant_id": owner["participant_id"]}
+    for op, args in ((UPDATE, {**which, "status": "muted"}), (REMOVE, which)):
+        assert kernel.problem(agent.send(op, args, project=space["project_id"], key=op)) == "forbidden"
+    assert change(kernel, space, UPDATE, owner, {"role": "observer"})["outcome"] == "ok"
+    assert kernel.said(space, "the owner may everything all the same")
+
+
+@pytest.mark.parametrize(
+    ("op", "args"), [(UPDATE, {"status": "muted"}), (UPDATE, {"role": "observer"}), (REMOVE, {})]
+)
+def test_a_silenced_deployment_writes_nothing(kernel: Kernel, space: Json, op: str, args: Json) -> None:
+    """Its running attempt neither; it may still complete. Let speak again, it goes on under its lease."""
+    question = kernel.said(space, "why?", "question")
+    claimed = kernel.claim(kernel.invocation(space, question))["result"]
+    binding = {"attempt_id": claimed["attempt_id"], "fence_epoch": 1}
+    (_, worker) = listed(kernel, space)
+    change(kernel, space, op, worker, args)
+
+    def append(text: str) -> Json:
+        more = {"more": binding, "socket": Socket.WORKER}
+        return kernel.append(space, text, "synthesis", **more)
+
+    assert kernel.problem(append("because")) == "forbidden"
+    if op == UPDATE:
+        change(kernel, space, UPDATE, worker, {"status": "active", "role": "contributor"})
+        assert append("because of that")["outcome"] == "ok"
+    ended = {"invocation_id": claimed["invocation"]["invocation_id"], **binding}
+    assert kernel.write("invocation_complete", ended, socket=Socket.WORKER)["outcome"] == "ok"
 
 
 def test_authority_follows_the_change_at_once(kernel: Kernel, space: Json, agent: Agent) -> None:
