@@ -5,6 +5,7 @@ its function a `Call` as the first argument.
 """
 
 import gc
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, cast
@@ -14,8 +15,8 @@ import click
 from tally_cli.output import Printer
 from tally_cli.starting import answers, ensure_running, not_running
 from tallystick.calls import WriteOptions
+from tallystick.core import OWNER, Reply
 from tallystick.core import Call as Request
-from tallystick.core import Reply
 from tallystick.paths import Paths, resolve
 
 if TYPE_CHECKING:
@@ -45,6 +46,20 @@ class Call:
         """All places. Raises ``PathError``."""
         return resolve(self._data_dir, self._runtime_dir)
 
+    @property
+    def actor(self) -> str:
+        """As whom it speaks: the owner, unless TALLY_ACTOR says otherwise. It names the file of keys."""
+        return os.environ.get("TALLY_ACTOR") or OWNER
+
+    @cached_property
+    def credential(self) -> str | None:
+        """What is shown on each connection, where TALLY_CREDENTIAL_FILE names a file: its first line."""
+        path = os.environ.get("TALLY_CREDENTIAL_FILE")
+        if not path:
+            return None
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline().strip()
+
     @cached_property
     def client(self) -> "Client":
         """A client of a daemon that answers; it is started where it may be. Raises `Trouble`."""
@@ -54,7 +69,9 @@ class Call:
             ensure_running(self.paths)
         elif not answers(self.paths.client_socket):
             raise not_running(self.paths)
-        client = Client(self.paths.runtime_dir, self.paths.data_dir)
+        client = Client(
+            self.paths.runtime_dir, self.paths.data_dir, actor=self.actor, credential=self.credential
+        )
         click.get_current_context().call_on_close(client.close)
         return client
 

@@ -34,6 +34,7 @@ VERBS: Final = {
     "space": Verb("places", "Make, list and show spaces."),
     "participants": Verb("access", "List, propose, admit, change and remove who takes part in a space."),
     "grant": Verb("access", "Give, list and take back grants in a space."),
+    "agent": Verb("agents", "Add, list, show and revoke agents."),
     "say": Verb("record", "Append a contribution to a space."),
     "relate": Verb("record", "Relate two contributions."),
     "withdraw": Verb("disposing", "Say that something no longer stands."),

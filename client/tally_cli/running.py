@@ -23,6 +23,7 @@ from tallystick.errors import (
     SandboxBlocked,
     TallyError,
     TransportError,
+    WrongActor,
 )
 from tallystick.paths import PathError
 
@@ -111,6 +112,8 @@ def _from_sdk(error: TallyError) -> Trouble:
     if isinstance(error, TransportError):
         if error.outcome == "unknown":
             return _unknown(str(error), error.operation, error.key)
+        if isinstance(error, WrongActor):
+            return Trouble(Exit.USAGE, "wrong-actor", f"{error} TALLY_ACTOR names the actor.")
         if isinstance(error, SandboxBlocked):
             return Trouble(Exit.SANDBOX, "sandbox-blocked", str(error), socket=error.path)
         return Trouble(Exit.UNREACHABLE, "unreachable", str(error), socket=error.path)

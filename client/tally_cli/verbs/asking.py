@@ -79,7 +79,12 @@ def _run(call: Call, assistant: Assistant, invocation_id: str) -> records.Invoca
     places = call.paths
     try:
         return run_one(
-            assistant, invocation_id, runtime_dir=places.runtime_dir, data_dir=places.data_dir
+            assistant,
+            invocation_id,
+            runtime_dir=places.runtime_dir,
+            data_dir=places.data_dir,
+            actor=call.actor,
+            credential=call.credential,
         )
     except TallyError:
         raise

@@ -125,10 +125,9 @@ def _flat(record: Record) -> list[tuple[str, str]]:
 @verb
 def paths(call: Call) -> None:
     """Print where everything is: data, sockets, and the files of this user. Asks no daemon."""
-    from tallystick.core import OWNER
     from tallystick.keystore import path_for
 
-    found = {**call.paths._asdict(), "log": log_path(call.paths), "keys": path_for(call.paths, OWNER)}
+    found = {**call.paths._asdict(), "log": log_path(call.paths), "keys": path_for(call.paths, call.actor)}
     if call.printer.as_json:
         call.printer.object(found)
         return

@@ -111,10 +111,10 @@ class Door(Generic[P]):
         self._acceptor.unlisten(channel.path)
 
     def disconnect(self, channel: Channel) -> None:
-        """End every connection that was made on a channel or speaks for it (its agent was revoked); what it
-        has in flight is abandoned."""
+        """End every connection that was made on a channel, or speaks as its actor wherever it was made (the
+        agent was revoked); what it has in flight is abandoned."""
         for link in list(self._links.values()):
-            if channel.path in (link.listener.channel.path, link.connection.channel.path):
+            if link.listener.channel.path == channel.path or link.connection.channel.actor == channel.actor:
                 self._end(link)
 
     def rebind_lost(self) -> list[str]:

@@ -30,9 +30,19 @@ AGENT_SCHEMA: Final = "schema:tallystick-agent-v1"
 LIFECYCLE: Final = {"active": frozenset({"revoked"}), "revoked": frozenset[str]()}
 
 
+PARENT: Final = "agents"
+"""The directory, below the runtime directory, in which agents have theirs."""
+
+
 def directory(agent_id: str) -> str:
     """Where an agent's sockets are, below the runtime directory."""
-    return f"agents/{agent_id}"
+    return f"{PARENT}/{agent_id}"
+
+
+def is_agents_directory(path: str) -> bool:
+    """Whether a path is that of an agent's directory, below whichever runtime directory."""
+    above, _, name = path.rpartition("/")
+    return above.endswith(f"/{PARENT}") and ids.digits(agents.PREFIX, name) is not None
 
 
 def record(row: AgentRow) -> bytes:

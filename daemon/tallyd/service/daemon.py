@@ -210,7 +210,12 @@ class Daemon:
         self._eraser.due()
 
     def _realm_written(self) -> None:
-        self._agents.compare()
+        self._compare_agents()
+
+    def _compare_agents(self) -> None:
+        """Agents' sockets appear and go with their agents."""
+        if not self._dispatcher.stopping:
+            self._agents.compare()
 
     def _reopened(self) -> None:
         self._dispatcher.reopened()
@@ -237,6 +242,7 @@ class Daemon:
             if lost is not None:
                 logger.critical("%s", lost)
                 os._exit(ExitCode.LOCK_LOST)
+            self._compare_agents()
             for path in self._door.rebind_lost():
                 logger.warning("the socket %s was taken away, and is bound anew", path)
 

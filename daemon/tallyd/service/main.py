@@ -17,6 +17,7 @@ from typing import Final
 import trio
 
 from tallyd.clerk.hooks import AbortHook
+from tallyd.operations.agents import is_agents_directory
 from tallyd.operations.service import implementation_version
 from tallyd.service import config, logs
 from tallyd.service.daemon import Daemon, Options, serve
@@ -72,6 +73,20 @@ def _hooks(given: bool, env: Mapping[str, str]) -> tuple[AbortHook | None, int]:
         raise StartRefused(ExitCode.BAD_CONFIGURATION, str(error)) from None
 
 
+def _refuse_agents_directory(runtime_dir: str) -> None:
+    """Whoever is shown an agent's directory must not make its own daemon there, or be the owner in it.
+
+    Raises StartRefused.
+    """
+    if is_agents_directory(runtime_dir):
+        owners = os.path.dirname(os.path.dirname(runtime_dir))
+        raise StartRefused(
+            ExitCode.BAD_DIRECTORY,
+            f"{runtime_dir} is an agent's directory of sockets, which the daemon of {owners} makes. Start "
+            f"that one, or name another runtime directory with --runtime-dir or TALLY_RUNTIME_DIR",
+        )
+
+
 def run(argv: Sequence[str], ambient: Ambient, vfs: str | None = None) -> int:
     """Runs the daemon to its end; returns its exit code. 0 after a drain, else one of ``ExitCode``."""
     arguments = _parser().parse_args(argv)
@@ -79,6 +94,7 @@ def run(argv: Sequence[str], ambient: Ambient, vfs: str | None = None) -> int:
     try:
         hook, hold = _hooks(arguments.test_hooks, os.environ)
         paths = resolve(arguments.data_dir, arguments.runtime_dir)
+        _refuse_agents_directory(paths.runtime_dir)
         for missing in process.harden():
             logging.getLogger("tallyd").warning("%s", missing)
         options = Options(

@@ -262,13 +262,15 @@ async def test_channels_come_and_go(house: Open, runtime_dir: str) -> None:
 
 @pytest.mark.trio
 async def test_a_connection_that_adopted_a_channel_ends_with_it(house: Open) -> None:
-    """Disconnecting a channel ends those who came in by another one and speak for it."""
-    caller = await house.caller()
+    """Disconnecting a channel ends those who came in by another one and speak as its actor, and nobody else.
+    """
+    caller, owner = await house.caller(), await house.caller()
     await caller.say("adopt agent-7", "wait a 30")
     await house.desk.heard("start wait a")
-    house.door.disconnect(house.channel)
+    house.door.disconnect(msgspec.structs.replace(house.channel, actor="agent-7", path="/elsewhere"))
     assert await caller.line() == "adopted"
     assert await caller.ended()
+    assert await owner.ask("who") == "prin-owner"
 
 
 @pytest.mark.trio
