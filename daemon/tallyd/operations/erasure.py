@@ -247,13 +247,23 @@ def _event(row: ErasureRow, what: str, digits: bytes) -> Event:
     )
 
 
-def finish(tx: Transaction) -> bool:
-    """The errand: what was being erased is gone from every file. False where there was nothing."""
-    rows = in_progress(tx)
+class Cleaned(msgspec.Struct, frozen=True):
+    """What is gone from every file: the content of erasures up to one, and the sealed files of artifacts, by
+    their positions. What was erased while the files were cleaned is cleaned by the next round.
+    """
+
+    until: int
+    artifacts: tuple[int, ...]
+
+
+def finish(cleaned: Cleaned, tx: Transaction) -> bool:
+    """The errand behind the cleaning. False where there is nothing to say."""
+    rows = [row for row in in_progress(tx) if row.position <= cleaned.until]
     for row in rows:
         done = msgspec.structs.replace(row, state="erased", erased_ms=tx.now_ms)
         tx.update("erasures", {"position": row.position}, state=done.state, erased_ms=done.erased_ms)
         tx.emit(_event(done, "erased", tx.new_id()))
     for artifact in artifact_rows.with_files(tx, erasing=True):
-        artifacts.erased(tx, artifact)
+        if artifact.position in cleaned.artifacts:
+            artifacts.erased(tx, artifact)
     return bool(rows)

@@ -31,7 +31,6 @@ from tallyd.vault import Vault
 logger = logging.getLogger("tallyd.erasing")
 
 _AGAIN_SECONDS: Final = 1.0
-_FINISH: Final = Errand(erasure.FINISH, erasure.finish)
 
 
 class Eraser:
@@ -62,38 +61,45 @@ class Eraser:
 
     async def _clean(self) -> bool:
         """Whether everything that was to be done is done."""
-        found = self._reader.try_read(lambda view: (_left(view),))
+        found = self._reader.try_read(lambda view: (_last(view),))
         if found is None:
             return False
-        if not found[0]:
+        until = found[0]
+        if until is None:
             return True
         if not await self._driver.cut_log():
             return False
         try:
-            await trio.to_thread.run_sync(self._clean_files)
+            files = await trio.to_thread.run_sync(self._clean_files)
         except (OSError, apsw.Error) as failure:
             logger.error("erasing goes on later: %s (%s)", type(failure).__name__, failure)
             return False
+        cleaned = erasure.Cleaned(until, files)
         told = Told()
-        self._dispatcher.submit(_FINISH, told)
+        self._dispatcher.submit(Errand(erasure.FINISH, partial(erasure.finish, cleaned)), told)
         await told.done.wait()
         return not told.failed
 
-    def _clean_files(self) -> None:
-        """On a thread, with connections of its own."""
+    def _clean_files(self) -> tuple[int, ...]:
+        """On a thread, with connections of its own. Positions of the artifacts whose files are gone."""
         reader = self._dispatcher.slow_reader()
         try:
-            for artifact in reader.read(lambda view: artifact_rows.with_files(view, erasing=True)):
+            erasing = reader.read(lambda view: artifact_rows.with_files(view, erasing=True))
+            for artifact in erasing:
                 assert artifact.sealed_storage_version is not None
                 self._vault.erase(artifact.artifact_id, artifact.sealed_storage_version)
             for path in self._store.migration_copies():
                 _clean_copy(path, reader)
+            return tuple(artifact.position for artifact in erasing)
         finally:
             reader.close()
 
 
-def _left(view: View) -> bool:
-    return bool(erasure.in_progress(view))
+def _last(view: View) -> int | None:
+    """The last erasure that is to be cleaned up behind, by its position; what comes later is another round's.
+    """
+    rows = erasure.in_progress(view)
+    return rows[-1].position if rows else None
 
 
 def _clean_copy(path: str, reader: Reader) -> None:

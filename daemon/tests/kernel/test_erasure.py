@@ -5,6 +5,7 @@ everywhere.
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
@@ -33,7 +34,15 @@ def redact(kernel: Kernel, space: Json, made: Json, **how: object) -> Json:
 
 def finish(kernel: Kernel) -> None:
     """The errand that ends what was begun."""
-    kernel.clerk.run([Errand(erasure.FINISH, erasure.finish)])
+    rows = erasure.in_progress(kernel.view)
+    until = rows[-1].position if rows else 0
+    clean(kernel, until)
+
+
+def clean(kernel: Kernel, until: int) -> None:
+    """The errand behind a cleaning of what was erased up to that position."""
+    errand = partial(erasure.finish, erasure.Cleaned(until, ()))
+    kernel.clerk.run([Errand(erasure.FINISH, errand)])
 
 
 def test_a_redacted_body_is_gone_from_every_read(kernel: Kernel, space: Json) -> None:
@@ -146,3 +155,14 @@ def test_an_artifact_is_erased_by_itself(kernel: Kernel) -> None:
     shown = kernel.read("artifact_show", {"artifact_id": upload["artifact_id"]})["result"]
     assert shown["state"] == "erased"
     assert kernel.problem(kernel.write("tallystick_erase", args, key="again")) == "invalid"
+
+
+def test_what_was_erased_during_the_cleaning_is_not_said_to_be_gone(kernel: Kernel, space: Json) -> None:
+    """Files are cleaned of what was being erased before; what came meanwhile waits for the next round."""
+    redact(kernel, space, kernel.said(space, "first"), key="a")
+    until = erasure.in_progress(kernel.view)[-1].position
+    redact(kernel, space, kernel.said(space, "second"), key="b")
+    clean(kernel, until)
+    assert [row.state for row in erasure.in_progress(kernel.view)] == ["erasing"]
+    finish(kernel)
+    assert erasure.in_progress(kernel.view) == []
