@@ -10,6 +10,7 @@ from disposition_cells import DISPOSITION_CELLS
 from erasure_cells import ERASURE_CELLS, ERASURE_REFUSALS
 from kernel_cells import KERNEL_CELLS, KERNEL_REFUSALS
 from lens_cells import LENS_CELLS, LENS_REFUSALS
+from pipeline_cells import PIPELINE_CELLS, PIPELINE_REFUSALS
 from steward_cells import STEWARD_CELLS, STEWARD_REFUSALS
 
 CELLS: Final[tuple[Cell, ...]] = (
@@ -19,6 +20,7 @@ CELLS: Final[tuple[Cell, ...]] = (
     *LENS_CELLS,
     *ERASURE_CELLS,
     *DISPOSITION_CELLS,
+    *PIPELINE_CELLS,
 )
 REFUSALS: Final[tuple[Refusal, ...]] = (
     *KERNEL_REFUSALS,
@@ -26,6 +28,7 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
     *STEWARD_REFUSALS,
     *LENS_REFUSALS,
     *ERASURE_REFUSALS,
+    *PIPELINE_REFUSALS,
 )
 
 

@@ -47,6 +47,7 @@ _RELATED: Final = _update("spaces", "revision", "branch_sequence", "branch_head"
 _DISPOSED: Final = (_insert("dispositions"), _update("spaces", "revision"))
 _STEP: Final = _insert("invocation_steps")
 _POLICY: Final = ("policy_set_ref", "default_classification_ref")
+_TWO_CONTENTS: Final = (_insert("bodies", 2), _insert("object_keys", 2))
 _THREE_CONTENTS: Final = (_insert("bodies", 3), _insert("object_keys", 3))
 _CONFIRMED: Final = _update("prepared_changes", "state", "revision", "decision_receipt_ref", "terminal_ms")
 _ERASING: Final = (
@@ -155,6 +156,20 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
             *_COMMAND,
             _insert("attempts"),
             _update("invocations", "state", "revision"),
+        ),
+    },
+    Place("tallystick_invocation_next", WORKER): {
+        "queued, first in its space": (
+            *_command(1),
+            _insert("attempts"),
+            _insert("participants"),
+            _update("invocations", "state", "revision"),
+        ),
+        "lapsed lease": (
+            *_COMMAND,
+            _insert("attempts"),
+            _ENDED,
+            _update("invocations", "revision"),
         ),
     },
     Place("invocation_complete", WORKER): {
@@ -316,6 +331,34 @@ EFFECTS: Final[dict[Place, dict[str, tuple[Effect, ...]]]] = {
         "taken back": (*_COMMAND, _update("reactions", "state", "revision", "updated_ms")),
         "as it is": (_insert("log"), _insert("idempotency")),  # tells nobody
     },
+    Place("assistant_create", CLIENT): {
+        "": (*_COMMAND, *_TWO_CONTENTS, _insert("assistants")),
+    },
+    Place("assistant_revision_register", CLIENT): {
+        "": (*_COMMAND, *_THREE_CONTENTS, _insert("assistant_revisions")),
+    },
+    Place("deployment_create", CLIENT): {
+        "": (*_COMMAND, *_CONTENT, _insert("deployments")),
+    },
+    Place("deployment_activate", CLIENT): {
+        "": (*_COMMAND, _update("deployments", "revision", "status", "activated_ms")),
+    },
+    Place("deployment_drain", CLIENT): {
+        "": (*_COMMAND, _update("deployments", "revision", "status")),
+    },
+    Place("assistant_alias_bind", CLIENT): {
+        "": (*_COMMAND, *_TWO_CONTENTS, _insert("aliases")),
+    },
+    Place("assistant_alias_update", CLIENT): {
+        "": (*_COMMAND, _update("aliases", "revision", "deployment_id", "deployment_revision")),
+    },
+    Place("assistant_alias_revoke", CLIENT): {
+        "": (*_COMMAND, _update("aliases", "revision", "status")),
+    },
+    Place("application_event_emit", WORKER): {
+        "": (*_COMMAND, *_CONTENT, _STEP),
+    },
+    Place("model_complete", WORKER): {},
     Place("space_access_widen_prepare", CLIENT): {
         "": (*_COMMAND, _insert("prepared_changes")),
     },

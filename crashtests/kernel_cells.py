@@ -7,7 +7,7 @@ from typing import Any, Final
 from cells import KEY, Cell, Refusal
 from effects import CLIENT, WORKER, Place
 from harness.wire import Request, request
-from world import World, complete, fail
+from world import TERM_SECONDS, World, complete, fail
 
 
 def _named(operation: str, args: dict[str, Any], member: str, revision: int | None = None) -> Cell:
@@ -65,6 +65,15 @@ def _claim_cell(situation: str, name: str, *, lapses: bool = False) -> Cell:
     )
 
 
+def _next_cell(situation: str, name: str, *, lapses: bool = False) -> Cell:
+    def make(world: World) -> Request:
+        args = {"deployments": [world.others[name]], "wait_ms": 0, "term_seconds": TERM_SECONDS}
+        return request(WORKER, "tallystick_invocation_next", args, key=KEY)
+
+    other = {"term_seconds": TERM_SECONDS + 1}
+    return Cell(Place("tallystick_invocation_next", WORKER), situation, make, lambda _: other, lapses)
+
+
 KERNEL_CELLS: Final = (
     _named("project_create", {"name": "a name"}, "name"),
     _named("space_create", {"title": "a title", "visibility": "project"}, "title"),
@@ -93,6 +102,8 @@ KERNEL_CELLS: Final = (
     _claim_cell("first in its space", "claim first"),
     _claim_cell("lapsed lease", "claim lapsed", lapses=True),
     _claim_cell("after a failure", "claim failed"),
+    _next_cell("queued, first in its space", "next queued"),
+    _next_cell("lapsed lease", "next lapsed", lapses=True),
     Cell(
         Place("invocation_complete", WORKER),
         "",

@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple
 
 import artifacts
+import pipelines
 from harness.dumps import Dump, dump_copy
 from harness.home import Home
 from harness.wire import Request, Wire, request
@@ -251,8 +252,22 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
     others |= _for_access(client, project)
     others |= _for_speakers(client, project, space, question, evidence)
     others |= artifacts.made(client)
+    others |= pipelines.made(client, project)
+    _for_next(client, worker, project, space, assembly, others)
     others |= _for_erasure(client, project, space, others["carried's artifact"])
     return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts, others)
+
+
+def _for_next(
+    client: Wire, worker: Wire, project: str, space: Space, assembly: JsonObject, others: dict[str, str]
+) -> None:
+    """An invocation of each of two deployments: one that nobody has claimed, one whose lease can lapse."""
+    for name in ("next queued", "next lapsed"):
+        key = "w-" + name.replace(" ", "-")
+        deployed = {"assistant_deployment_id": others[name], "assistant_deployment_revision": 2}
+        invoked = client.ask(invoke(project, f"{key}-invocation", space, assembly, **deployed)).result
+        if name == "next lapsed":
+            assert worker.ask(claim(f"{key}-claim", invoked["invocation_id"])).ok
 
 
 OF_A_SPACE: Final = (

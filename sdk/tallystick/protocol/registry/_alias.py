@@ -5,14 +5,17 @@ from typing import Final
 from tallystick.protocol import arguments, records
 
 from ._model import (
+    COMMAND_ROWS,
     DEVELOPER_ASSISTANT,
     GUARDED_WRITES,
     LISTS,
+    ONE_ID,
     READS,
     Kind,
     Mode,
     Operation,
     Placement,
+    RowEffect,
     Socket,
 )
 
@@ -31,6 +34,13 @@ ALIAS: Final = (
         content=("display_alias",),
         problems=GUARDED_WRITES,
         events=("dev.kovee.assistant.alias-bound.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("bodies", "insert", 2),
+            RowEffect("object_keys", "insert", 2),
+            RowEffect("aliases", "insert"),
+        ),
         summary="Give a deployment a name in a project.",
     ),
     Operation(
@@ -74,6 +84,11 @@ ALIAS: Final = (
         result=records.AssistantAlias,
         problems=GUARDED_WRITES,
         events=("dev.kovee.assistant.alias-updated.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("aliases", "update", 1, ("revision", "deployment_id", "deployment_revision")),
+        ),
         summary="Let an alias stand for another deployment.",
     ),
     Operation(
@@ -89,6 +104,7 @@ ALIAS: Final = (
         result=records.AssistantAlias,
         problems=GUARDED_WRITES,
         events=("dev.kovee.assistant.alias-revoked.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("aliases", "update", 1, ("revision", "status"))),
         summary="Take an alias away.",
     ),
 )

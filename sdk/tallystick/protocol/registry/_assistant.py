@@ -5,7 +5,20 @@ from typing import Final
 from tallystick.protocol import arguments, records
 from tallystick.protocol.problems import Kind as ProblemKind
 
-from ._model import DEVELOPER_ASSISTANT, LISTS, READS, WRITES, Kind, Mode, Operation, Placement, Socket
+from ._model import (
+    COMMAND_ROWS,
+    DEVELOPER_ASSISTANT,
+    LISTS,
+    ONE_ID,
+    READS,
+    WRITES,
+    Kind,
+    Mode,
+    Operation,
+    Placement,
+    RowEffect,
+    Socket,
+)
 
 ASSISTANT: Final = (
     Operation(
@@ -25,6 +38,13 @@ ASSISTANT: Final = (
         ),
         problems=(*WRITES, ProblemKind.FORBIDDEN),
         events=("dev.kovee.assistant.created.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("bodies", "insert", 2),
+            RowEffect("object_keys", "insert", 2),
+            RowEffect("assistants", "insert"),
+        ),
         summary="Define an assistant.",
     ),
     Operation(
@@ -73,6 +93,13 @@ ASSISTANT: Final = (
         ),
         problems=(*WRITES, ProblemKind.FORBIDDEN),
         events=("dev.kovee.assistant.revision-registered.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("bodies", "insert", 3),
+            RowEffect("object_keys", "insert", 3),
+            RowEffect("assistant_revisions", "insert"),
+        ),
         summary="Register an immutable revision of an assistant, bound to its package.",
     ),
     Operation(

@@ -6,15 +6,19 @@ from tallystick.protocol import arguments, records
 from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._model import (
+    COMMAND_ROWS,
+    CONTENT_ROWS,
     DEVELOPER_ASSISTANT,
     GUARDED_WRITES,
     LISTS,
+    ONE_ID,
     READS,
     WRITES,
     Kind,
     Mode,
     Operation,
     Placement,
+    RowEffect,
     Socket,
 )
 
@@ -33,6 +37,7 @@ DEPLOYMENT: Final = (
         content=("rollout_policy",),
         problems=(*WRITES, ProblemKind.FORBIDDEN),
         events=("dev.kovee.assistant.deployment-created.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, *CONTENT_ROWS, RowEffect("deployments", "insert")),
         summary="Configure a revision of an assistant to be asked.",
     ),
     Operation(
@@ -76,6 +81,11 @@ DEPLOYMENT: Final = (
         result=records.AssistantDeployment,
         problems=GUARDED_WRITES,
         events=("dev.kovee.assistant.deployment-activated.v1",),
+        rows=(
+            *COMMAND_ROWS,
+            ONE_ID,
+            RowEffect("deployments", "update", 1, ("revision", "status", "activated_ms")),
+        ),
         summary="Let a deployment be asked.",
     ),
     Operation(
@@ -91,6 +101,7 @@ DEPLOYMENT: Final = (
         result=records.AssistantDeployment,
         problems=GUARDED_WRITES,
         events=("dev.kovee.assistant.deployment-drained.v1",),
+        rows=(*COMMAND_ROWS, ONE_ID, RowEffect("deployments", "update", 1, ("revision", "status"))),
         summary="Let a deployment finish what it was asked, and be asked no more.",
     ),
 )

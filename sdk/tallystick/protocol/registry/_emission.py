@@ -5,7 +5,21 @@ from typing import Final
 from tallystick.protocol import arguments, records
 from tallystick.protocol.problems import Kind as ProblemKind
 
-from ._model import DEVELOPER_ASSISTANT, FENCED, WRITES, Emission, Kind, Mode, Operation, Placement, Socket
+from ._model import (
+    COMMAND_ROWS,
+    CONTENT_ROWS,
+    DEVELOPER_ASSISTANT,
+    FENCED,
+    ONE_ID,
+    STEP_ROW,
+    WRITES,
+    Emission,
+    Kind,
+    Mode,
+    Operation,
+    Placement,
+    Socket,
+)
 
 EMISSION: Final = (
     Operation(
@@ -22,6 +36,7 @@ EMISSION: Final = (
         content=("payload",),
         problems=(*WRITES, ProblemKind.FORBIDDEN, *FENCED),
         emission=Emission.OF_CALLER,
+        rows=(*COMMAND_ROWS, ONE_ID, *CONTENT_ROWS, STEP_ROW),
         summary="Write an event of the application's own type, as the attempt that speaks.",
     ),
 )
