@@ -309,9 +309,7 @@ class Clerk:
         return self._keep(request, admission, wanted, done)
 
     def _guarded(self, name: str, run: Callable[[], Answer]) -> Answer:
-        """Runs a handler inside its savepoint. A refusal or a fault of the handler leaves nothing
-        behind.
-        """
+        """Runs a handler as one thing: a refusal or a fault of it leaves nothing behind."""
         db = self._tx.db
         self._note_due()
         db.open_command()
@@ -441,7 +439,7 @@ class Clerk:
         tx.log.append(row)
 
     def _run_errand(self, errand: Errand) -> Answer:
-        """A step of the daemon's own, in a savepoint as a command is; a fault of it is answered and leaves
+        """A step of the daemon's own, kept or dropped as a command is; a fault of it is answered and leaves
         nothing.
         """
         self._tx.begin_command(ids.SYSTEM, ids.SYSTEM, None)

@@ -3,7 +3,8 @@
 ``TALLYD_ABORT=<phase>:<operation>[@worker|@client][#<n>]`` fires once, at the n-th command of that kind that
 this process executes; a replay is none, and neither is a refusal, unless it changes the state. They exist
 only under ``tallyd --test-hooks``; without it the variable is a start-up error. ``before_commit`` is after
-the command's savepoint and before its batch's COMMIT; ``after_commit`` is durable and not replied.
+the command is complete and the rows of its batch are written, and before the batch's COMMIT;
+``after_commit`` is durable and not replied.
 """
 
 from __future__ import annotations
