@@ -11,7 +11,9 @@ import apsw
 import pytest
 
 from store.helpers import SMALL_SCHEMA, UNPROBED, Opener, RecordingDisk, append, copied, leaf
+from tallyd.service.bootstrap import bootstrap
 from tallyd.store import migrations
+from tallyd.store.ambient import SystemAmbient
 from tallyd.store.migrations import BadMigrations, Migration, load, split
 from tallyd.store.refusals import ExitCode, StartRefused
 from tallystick.paths import Paths
@@ -103,7 +105,7 @@ def test_our_own_are_found_and_leave_transactions_to_the_runner() -> None:
 
 def test_our_own_tables_are_strict(opened: Opener) -> None:
     """The real schema: each table STRICT, its numbers as committed, and no dangling reference."""
-    store = opened(schema=load(), bootstrap=lambda *_: None)
+    store = opened(schema=load(), bootstrap=bootstrap(SystemAmbient()))
     rows = store.writer.execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'").fetchall()
     assert {name for name, strict in rows if not strict} <= {"sqlite_schema"}
     assert migrations.version(store.writer) == load()[-1].number
