@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 
 from store.helpers import SMALL_SCHEMA, UNPROBED, Opener, begin_log
@@ -16,6 +15,7 @@ from tallyd.store.keys import Keys
 from tallyd.store.migrations import Migration
 from tallyd.store.opening import Machine, OnAdopt, open_store
 from tallyd.store.store import Store
+from tallyd.store.writer import Writer
 from tallystick.paths import Paths, resolve
 
 
@@ -41,7 +41,7 @@ def opened(places: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
         adopt: str | None = None,
         on_adopt: OnAdopt | None = None,
         on_step: Callable[[str], None] | None = None,
-        bootstrap: Callable[[apsw.Connection, Identity, Keys], None] = begin_log,
+        bootstrap: Callable[[Writer, Identity, Keys], None] = begin_log,
         vfs: str | None = None,
     ) -> Store:
         store = open_store(

@@ -21,6 +21,7 @@ from tallyd.store.migrations import Migration
 from tallyd.store.opening import Machine, OnAdopt, open_store
 from tallyd.store.refusals import StartRefused
 from tallyd.store.store import Store
+from tallyd.store.writer import Writer
 from tallystick.paths import Paths, resolve
 
 SMALL_SCHEMA: Final = (
@@ -63,7 +64,7 @@ class Opener(Protocol):
         adopt: str | None = None,
         on_adopt: OnAdopt | None = None,
         on_step: Callable[[str], None] | None = None,
-        bootstrap: Callable[[apsw.Connection, Identity, Keys], None] = begin_log,
+        bootstrap: Callable[[Writer, Identity, Keys], None] = begin_log,
         vfs: str | None = None,
     ) -> Store: ...
 
