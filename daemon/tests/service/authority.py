@@ -161,3 +161,203 @@ def table() -> dict[str, dict[str, str | None]]:
         name: {column: KINDS[word] for column, word in zip(head[1:], words, strict=True)}
         for name, *words in lines
     }
+
+
+# --- agents -------------------------------------------------------------------------------------------------
+AGENTS: Final = """
+operation                            | steward | contributor | observer | muted   | removed | none
+hello                                | ok      | ok          | ok       | ok      | ok      | ok
+protocol_info                        | ok      | ok          | ok       | ok      | ok      | ok
+tallystick_limits                    | ok      | ok          | ok       | ok      | ok      | ok
+
+diagnose                             | owners  | owners      | owners   | owners  | owners  | owners
+tallystick_status                    | owners  | owners      | owners   | owners  | owners  | owners
+tallystick_shutdown                  | owners  | owners      | owners   | owners  | owners  | owners
+tallystick_agent_add                 | owners  | owners      | owners   | owners  | owners  | owners
+tallystick_agent_list                | owners  | owners      | owners   | owners  | owners  | owners
+tallystick_agent_show                | owners  | owners      | owners   | owners  | owners  | owners
+tallystick_agent_revoke              | owners  | owners      | owners   | owners  | owners  | owners
+project_create                       | owners  | owners      | owners   | owners  | owners  | owners
+assistant_create                     | owners  | owners      | owners   | owners  | owners  | owners
+assistant_revision_register          | owners  | owners      | owners   | owners  | owners  | owners
+deployment_create                    | owners  | owners      | owners   | owners  | owners  | owners
+deployment_activate                  | owners  | owners      | owners   | owners  | owners  | owners
+deployment_drain                     | owners  | owners      | owners   | owners  | owners  | owners
+
+realm_show                           | ok      | ok          | ok       | ok      | ok      | ok
+project_list                         | ok      | ok          | ok       | ok      | ok      | ok
+assistant_show                       | ok      | ok          | ok       | ok      | ok      | ok
+assistant_list                       | ok      | ok          | ok       | ok      | ok      | ok
+assistant_revision_show              | ok      | ok          | ok       | ok      | ok      | ok
+assistant_revision_list              | ok      | ok          | ok       | ok      | ok      | ok
+deployment_show                      | ok      | ok          | ok       | ok      | ok      | ok
+deployment_list                      | ok      | ok          | ok       | ok      | ok      | ok
+tallystick_artifact_list             | ok      | ok          | ok       | ok      | ok      | ok
+
+project_show                         | ok      | ok          | ok       | ok      | nothing | nothing
+project_access_policy_change_show    | ok      | ok          | ok       | ok      | nothing | nothing
+project_access_policy_change_list    | ok      | ok          | ok       | ok      | nothing | nothing
+space_list                           | ok      | ok          | ok       | ok      | nothing | nothing
+space_access_widen_list              | ok      | ok          | ok       | ok      | nothing | nothing
+invocation_show                      | ok      | ok          | ok       | ok      | nothing | nothing
+invocation_list                      | ok      | ok          | ok       | ok      | nothing | nothing
+assistant_alias_show                 | ok      | ok          | ok       | ok      | nothing | nothing
+assistant_alias_list                 | ok      | ok          | ok       | ok      | nothing | nothing
+snapshot_read                        | ok      | ok          | ok       | ok      | nothing | nothing
+events_read                          | ok      | ok          | ok       | ok      | nothing | nothing
+events_wait                          | ok      | ok          | ok       | ok      | nothing | nothing
+event_payload                        | ok      | ok          | ok       | ok      | nothing | nothing
+tallystick_events_read               | ok      | ok          | ok       | ok      | nothing | nothing
+
+space_show                           | ok      | ok          | ok       | ok      | nothing | nothing
+space_access_widen_show              | ok      | ok          | ok       | ok      | nothing | nothing
+space_participant_list               | ok      | ok          | ok       | ok      | nothing | nothing
+space_access_grant_list              | ok      | ok          | ok       | ok      | nothing | nothing
+contribution_show                    | ok      | ok          | ok       | ok      | nothing | nothing
+contribution_list                    | ok      | ok          | ok       | ok      | nothing | nothing
+frontier_show                        | ok      | ok          | ok       | ok      | nothing | nothing
+context_assembly_show                | ok      | ok          | ok       | ok      | nothing | nothing
+lens_show                            | ok      | ok          | ok       | ok      | nothing | nothing
+lens_list                            | ok      | ok          | ok       | ok      | nothing | nothing
+lens_read                            | ok      | ok          | ok       | ok      | nothing | nothing
+artifact_show                        | ok      | ok          | ok       | ok      | nothing | nothing
+tallystick_artifact_get              | ok      | ok          | ok       | ok      | nothing | nothing
+tallystick_contribution_list         | ok      | ok          | ok       | ok      | nothing | nothing
+tallystick_relation_show             | ok      | ok          | ok       | ok      | nothing | nothing
+tallystick_relation_list             | ok      | ok          | ok       | ok      | nothing | nothing
+tallystick_disposition_list          | ok      | ok          | ok       | ok      | nothing | nothing
+tallystick_frontier_list             | ok      | ok          | ok       | ok      | nothing | nothing
+tallystick_assembly_list             | ok      | ok          | ok       | ok      | nothing | nothing
+tallystick_branch_show               | ok      | ok          | ok       | ok      | nothing | nothing
+
+project_update_metadata              | owners  | owners      | owners   | owners  | nothing | nothing
+project_access_policy_change_prepare | owners  | owners      | owners   | owners  | nothing | nothing
+project_access_policy_change_confirm | owners  | owners      | owners   | owners  | nothing | nothing
+project_access_policy_change_cancel  | owners  | owners      | owners   | owners  | nothing | nothing
+space_create                         | owners  | owners      | owners   | owners  | nothing | nothing
+space_participant_activate           | owners  | owners      | owners   | owners  | nothing | nothing
+space_access_grant_create            | owners  | owners      | owners   | owners  | nothing | nothing
+space_access_grant_revoke            | owners  | owners      | owners   | owners  | nothing | nothing
+assistant_alias_bind                 | owners  | owners      | owners   | owners  | nothing | nothing
+assistant_alias_update               | owners  | owners      | owners   | owners  | nothing | nothing
+assistant_alias_revoke               | owners  | owners      | owners   | owners  | nothing | nothing
+
+space_update_metadata                | ok      | not         | not      | not     | nothing | nothing
+space_freeze                         | ok      | not         | not      | not     | nothing | nothing
+space_reopen                         | ok      | not         | not      | not     | nothing | nothing
+space_archive                        | ok      | not         | not      | not     | nothing | nothing
+space_restrict                       | ok      | not         | not      | not     | nothing | nothing
+space_policy_narrow                  | ok      | not         | not      | not     | nothing | nothing
+space_access_widen_prepare           | ok      | not         | not      | not     | nothing | nothing
+space_access_widen_confirm           | ok      | not         | not      | not     | nothing | nothing
+space_access_widen_cancel            | ok      | not         | not      | not     | nothing | nothing
+space_participant_add                | ok      | not         | not      | not     | nothing | nothing
+space_participant_update             | ok      | not         | not      | not     | nothing | nothing
+space_participant_remove             | ok      | not         | not      | not     | nothing | nothing
+contribution_redact                  | ok      | not         | not      | not     | nothing | nothing
+tallystick_erase                     | ok      | not         | not      | not     | nothing | nothing
+
+contribution_withdraw                | ok      | not         | not      | not     | nothing | nothing
+contribution_supersede               | ok      | not         | not      | not     | nothing | nothing
+relation_retract                     | ok      | not         | not      | not     | nothing | nothing
+lens_update                          | ok      | not         | not      | not     | nothing | nothing
+lens_revoke                          | ok      | not         | not      | not     | nothing | nothing
+
+contribution_append                  | ok      | ok          | not      | not     | nothing | nothing
+relation_assert                      | ok      | ok          | not      | not     | nothing | nothing
+reaction_set                         | ok      | ok          | not      | not     | nothing | nothing
+lens_create                          | ok      | ok          | not      | not     | nothing | nothing
+frontier_pin                         | ok      | ok          | not      | not     | nothing | nothing
+context_assembly_create              | ok      | ok          | not      | not     | nothing | nothing
+invocation_create                    | ok      | ok          | not      | not     | nothing | nothing
+invocation_cancel                    | ok      | ok          | not      | not     | nothing | nothing
+
+artifact_upload_begin                | ok      | ok          | not      | not     | not     | not
+tallystick_artifact_begin            | ok      | ok          | not      | not     | not     | not
+artifact_upload_show                 | nothing | nothing     | nothing  | nothing | nothing | nothing
+artifact_upload_credential           | nothing | nothing     | nothing  | nothing | nothing | nothing
+artifact_upload_finalize             | nothing | nothing     | nothing  | nothing | nothing | nothing
+artifact_upload_abort                | nothing | nothing     | nothing  | nothing | nothing | nothing
+tallystick_artifact_put              | nothing | nothing     | nothing  | nothing | nothing | nothing
+disclosure_manifest_show             | nothing | nothing     | nothing  | nothing | nothing | nothing
+
+invocation_claim                     | ok      | ok          | nothing  | nothing | nothing | nothing
+tallystick_invocation_next           | ok      | ok          | ok       | ok      | ok      | ok
+
+contribution_append@worker           | nothing | nothing     | nothing  | nothing | nothing | nothing
+relation_assert@worker               | nothing | nothing     | nothing  | nothing | nothing | nothing
+context_assembly_create@worker       | nothing | nothing     | nothing  | nothing | nothing | nothing
+invocation_cancel@worker             | nothing | nothing     | nothing  | nothing | nothing | nothing
+invocation_complete                  | nothing | nothing     | nothing  | nothing | nothing | nothing
+tallystick_invocation_progress       | nothing | nothing     | nothing  | nothing | nothing | nothing
+tallystick_invocation_renew          | nothing | nothing     | nothing  | nothing | nothing | nothing
+tallystick_invocation_fail           | nothing | nothing     | nothing  | nothing | nothing | nothing
+application_event_emit               | nothing | nothing     | nothing  | nothing | nothing | nothing
+model_complete                       | nothing | nothing     | nothing  | nothing | nothing | nothing
+"""
+"""What an agent may, by its part in a restricted space, with what is the owner's: in its own directory of
+sockets, asked as the owner could ask. ``owners`` and ``not`` are both ``forbidden``, of what only the owner
+does and of what others may. ``muted`` was a contributor and may read; ``removed`` was one and has no part in
+the project any more, as ``none`` never had. What is asked of a worker names the attempt that the owner's
+worker holds: it is there on the owner's socket alone. Waiting for the next one is for whoever is bound to the
+deployment; what it finds is another matter.
+"""
+
+AGENT_KINDS: Final = {"ok": None, "owners": "forbidden", "not": "forbidden", "nothing": "not-found"}
+
+PATTERNS: Final[dict[str, frozenset[str]]] = {
+    "public": frozenset({"ok ok ok ok ok ok"}),
+    "read_realm": frozenset(
+        {
+            "ok ok ok ok ok ok",
+            "ok ok ok ok nothing nothing",  # an artifact: seen by who sees what carries it
+            "nothing nothing nothing nothing nothing nothing",  # there is no disclosure yet
+        }
+    ),
+    "read_project": frozenset({"ok ok ok ok nothing nothing"}),
+    "read_space": frozenset({"ok ok ok ok nothing nothing"}),
+    "write_space": frozenset(
+        {
+            "ok ok not not nothing nothing",
+            "ok not not not nothing nothing",  # what is another's: its author, a steward or the owner
+        }
+    ),
+    "invoke": frozenset({"ok ok not not nothing nothing"}),
+    "steward": frozenset({"ok not not not nothing nothing"}),
+    "upload": frozenset(
+        {
+            "ok ok not not not not",
+            "nothing nothing nothing nothing nothing nothing",  # another's upload
+        }
+    ),
+    "write_realm": frozenset({"owners owners owners owners owners owners"}),
+    "write_project": frozenset({"owners owners owners owners nothing nothing"}),
+    "operator": frozenset(
+        {
+            "owners owners owners owners owners owners",  # of the realm
+            "owners owners owners owners nothing nothing",  # of a project
+        }
+    ),
+    "owner": frozenset(
+        {"owners owners owners owners owners owners", "owners owners owners owners nothing nothing"}
+    ),
+    "worker_claim": frozenset({"ok ok nothing nothing nothing nothing"}),
+    "worker_next": frozenset({"ok ok ok ok ok ok"}),
+    "worker_fenced": frozenset({"nothing nothing nothing nothing nothing nothing"}),
+}
+"""By the mode that the registry gives an operation, the lines that it may have: written by hand as well."""
+
+
+def agents_words() -> dict[str, dict[str, str]]:
+    """By operation and column the word of the agents' table."""
+    lines = [line for line in AGENTS.strip().splitlines() if line.strip()]
+    head, *rows = [[cell.strip() for cell in line.split("|")] for line in lines]
+    return {name: dict(zip(head[1:], words, strict=True)) for name, *words in rows}
+
+
+def agents_table() -> dict[str, dict[str, str | None]]:
+    """By operation and column the kind of the refusal; None for what is done."""
+    return {
+        name: {column: AGENT_KINDS[word] for column, word in line.items()}
+        for name, line in agents_words().items()
+    }

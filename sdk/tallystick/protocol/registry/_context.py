@@ -9,8 +9,8 @@ from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._model import (
     COMMAND_ROWS,
-    COMPARING_WRITES,
     FENCED,
+    GUARDED_WRITES,
     ONE_ID,
     READS,
     SHARED_SPACE,
@@ -34,7 +34,7 @@ _ASSEMBLE: Final = Operation(
     project=Placement.REQUIRED,
     arguments=arguments.ContextAssemblyCreateArgs,
     result=records.Assembly,
-    problems=(*COMPARING_WRITES, ProblemKind.FORBIDDEN, ProblemKind.FORBIDDEN_SURFACE),
+    problems=(*GUARDED_WRITES, ProblemKind.FORBIDDEN_SURFACE),
     events=("dev.kovee.space.context-assembly-created.v1",),
     rows=(
         *COMMAND_ROWS,
@@ -57,7 +57,7 @@ CONTEXT: Final = (
         project=Placement.REQUIRED,
         arguments=arguments.FrontierPinArgs,
         result=records.Frontier,
-        problems=COMPARING_WRITES,
+        problems=GUARDED_WRITES,
         events=("dev.kovee.space.frontier-pinned.v1",),
         rows=(*COMMAND_ROWS, ONE_ID, RowEffect("frontiers", "insert")),
         summary="Pin a branch as it stands.",

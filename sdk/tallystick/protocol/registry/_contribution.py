@@ -9,9 +9,9 @@ from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._model import (
     COMMAND_ROWS,
-    COMPARING_WRITES,
     CONTENT_ROWS,
     FENCED,
+    GUARDED_WRITES,
     LISTS,
     ONE_ID,
     READS,
@@ -37,7 +37,7 @@ _APPEND: Final = Operation(
     arguments=arguments.ContributionAppendArgs,
     result=records.Contribution,
     content=("body_parts",),
-    problems=(*COMPARING_WRITES, ProblemKind.FORBIDDEN, ProblemKind.FORBIDDEN_SURFACE),
+    problems=(*GUARDED_WRITES, ProblemKind.FORBIDDEN_SURFACE),
     events=("dev.kovee.space.contribution-appended.v1",),
     rows=(
         *COMMAND_ROWS,
@@ -63,7 +63,7 @@ _RELATE: Final = Operation(
     project=Placement.REQUIRED,
     arguments=arguments.RelationAssertArgs,
     result=records.Relation,
-    problems=(*COMPARING_WRITES, ProblemKind.CYCLE, ProblemKind.FORBIDDEN_SURFACE),
+    problems=(*GUARDED_WRITES, ProblemKind.CYCLE, ProblemKind.FORBIDDEN_SURFACE),
     events=("dev.kovee.space.relation-asserted.v1",),
     rows=(
         *COMMAND_ROWS,

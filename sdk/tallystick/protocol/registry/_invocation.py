@@ -9,9 +9,9 @@ from tallystick.protocol.problems import Kind as ProblemKind
 
 from ._model import (
     COMMAND_ROWS,
-    COMPARING_WRITES,
     DEVELOPER_ASSISTANT,
     FENCED,
+    GUARDED_WRITES,
     LISTS,
     ONE_ID,
     READS,
@@ -40,7 +40,7 @@ _CANCEL: Final = Operation(
     arguments=arguments.InvocationCancelArgs,
     result=records.Invocation,
     content=("reason",),
-    problems=(*COMPARING_WRITES, ProblemKind.FORBIDDEN_SURFACE),
+    problems=(*GUARDED_WRITES, ProblemKind.FORBIDDEN_SURFACE),
     events=("dev.kovee.invocation.canceled.v1",),
     rows=(
         *COMMAND_ROWS,
@@ -65,7 +65,7 @@ INVOCATION: Final = (
         project=Placement.REQUIRED,
         arguments=arguments.InvocationCreateArgs,
         result=records.Invocation,
-        problems=(*COMPARING_WRITES, ProblemKind.DEADLINE_EXCEEDED),
+        problems=(*GUARDED_WRITES, ProblemKind.DEADLINE_EXCEEDED),
         events=("dev.kovee.invocation.created.v1",),
         rows=(*COMMAND_ROWS, ONE_ID, RowEffect("invocations", "insert")),
         summary="Ask an assistant's deployment, about an assembly or none.",

@@ -6,8 +6,8 @@ from tallystick.protocol import arguments, records
 
 from ._model import (
     COMMAND_ROWS,
-    COMPARING_WRITES,
     CONTENT_ROWS,
+    GUARDED_WRITES,
     LISTS,
     ONE_ID,
     READS,
@@ -47,7 +47,7 @@ REALM: Final = (
         arguments=arguments.ProjectCreateArgs,
         result=records.Project,
         content=("name",),
-        problems=COMPARING_WRITES,
+        problems=GUARDED_WRITES,
         events=("dev.kovee.project.created.v1",),
         rows=(*COMMAND_ROWS, ONE_ID, *CONTENT_ROWS, RowEffect("projects", "insert")),
         summary="Begin a project.",

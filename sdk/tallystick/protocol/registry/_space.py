@@ -6,8 +6,8 @@ from tallystick.protocol import arguments, records
 
 from ._model import (
     COMMAND_ROWS,
-    COMPARING_WRITES,
     CONTENT_ROWS,
+    GUARDED_WRITES,
     LISTS,
     READS,
     SHARED_SPACE,
@@ -32,7 +32,7 @@ SPACE: Final = (
         arguments=arguments.SpaceCreateArgs,
         result=records.Space,
         content=("title",),
-        problems=COMPARING_WRITES,
+        problems=GUARDED_WRITES,
         events=("dev.kovee.space.created.v1",),
         rows=(
             *COMMAND_ROWS,

@@ -1,0 +1,57 @@
+"""Homes with daemons that are ended, and a daemon with agents of every role, shared by a module's tests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+_ROOT: Final = Path(__file__).parents[3]
+for _directory in (_ROOT / "crashtests", _ROOT / "sdk" / "tests"):
+    if str(_directory) not in sys.path:
+        sys.path.append(str(_directory))  # homes of daemons and the judge of replies stand there
+
+from service.process import NewHome, Place, Tallyd  # noqa: E402
+
+from .scene import Scene  # noqa: E402
+
+
+@pytest.fixture
+def new_home() -> Iterator[NewHome]:
+    """Makes homes; their daemons are ended and their directories removed afterwards."""
+    made: list[Place] = []
+
+    def make() -> Place:
+        made.append(Place())
+        return made[-1]
+
+    yield make
+    for home in made:
+        home.close()
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Place:
+    """One home, empty."""
+    return new_home()
+
+
+@pytest.fixture
+def daemon(home: Place) -> Iterator[Tallyd]:
+    """A daemon on it, running; it must end well."""
+    with Tallyd(home) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def scene() -> Iterator[Scene]:
+    """A daemon with a project and an agent of every role, for all tests of a module."""
+    home = Place()
+    try:
+        with Tallyd(home) as running:
+            yield Scene(running.paths)
+    finally:
+        home.close()

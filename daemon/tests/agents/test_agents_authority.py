@@ -1,0 +1,85 @@
+"""Every operation, asked by an agent in each part that it can have, is done or refused as the table says.
+
+The table (``service.authority``) was written by hand. It is compared with the registry, with the reference
+that is generated from it, and with what the daemon does on agents' own sockets.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+from harness.dumps import differences, dump_live
+from service.authority import PATTERNS, agents_table, agents_words
+
+from tallystick.protocol.registry import BY_SOCKET, Operation, Socket
+
+from .scene import ROLES, Scene
+
+TABLE: Final = agents_table()
+WORDS: Final = agents_words()
+REFERENCE: Final = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
+
+
+def entry(line: str) -> Operation:
+    """The registry's entry of a line: worker operations have no other, or say so."""
+    name, _, worker = line.partition("@")
+    if worker or (Socket.CLIENT, name) not in BY_SOCKET:
+        return BY_SOCKET[Socket.WORKER, name]
+    return BY_SOCKET[Socket.CLIENT, name]
+
+
+@pytest.mark.parametrize("operation", TABLE)
+def test_what_an_agent_may(operation: str, scene: Scene) -> None:
+    """Each cell of its line is as written; whoever is refused changes nothing, and leaves one row at most."""
+    line = TABLE[operation]
+    refused = [column for column, kind in line.items() if kind is not None]
+    asked = {column: scene.right(operation) for column in line}
+    before = dump_live(scene.owner.paths)
+    answers = {column: scene.agents[column].send(asked[column]).kind for column in refused}
+    changes = [
+        change
+        for change in differences(before, dump_live(scene.owner.paths))
+        if change.table != "outbox"
+    ]
+    done = {column: scene.agents[column].send(asked[column]).kind for column in line if line[column] is None}
+
+    assert answers | done == line
+    assert {(change.table, change.action) for change in changes} <= {("log", "insert")}
+    assert len(changes) <= len(refused)
+    assert all(change.row["stream"] is None for change in changes), "a refused command told an event"
+    assert {change.row["actor"] for change in changes} <= {scene.agents[name].name for name in refused}
+
+
+def test_the_table_has_every_operation() -> None:
+    """Each entry of the registry has its line, but for hello, which is the same on both sockets."""
+    lines = {(entry(line).socket, entry(line).name) for line in TABLE}
+    assert lines == BY_SOCKET.keys() - {(Socket.WORKER, "hello")}
+    assert all(tuple(line) == tuple(ROLES) for line in TABLE.values())
+
+
+@pytest.mark.parametrize("operation", TABLE)
+def test_the_registry_says_the_same(operation: str) -> None:
+    """The mode of an entry admits exactly what the line says; forbidden is among its problems where it is in
+    the line, and not-found too.
+    """
+    known = entry(operation)
+    assert " ".join(WORDS[operation].values()) in PATTERNS[str(known.mode)]
+    wanted = {kind for kind in TABLE[operation].values() if kind is not None}
+    assert wanted <= {str(kind) for kind in known.problems}
+
+
+def test_the_reference_says_the_same() -> None:
+    """The generated page names for each operation and socket a mode that admits what the line says."""
+    found = {}
+    for section in REFERENCE.read_text().split("\n### ")[1:]:
+        head = re.match(r"(\w+) \((\w+) socket\)", section)
+        mode = re.search(r"mode `(\w+)`", section)
+        assert head is not None
+        assert mode is not None
+        found[head[1], head[2]] = mode[1]
+    for line, words in WORDS.items():
+        known = entry(line)
+        assert " ".join(words.values()) in PATTERNS[found[known.name, str(known.socket)]], line
