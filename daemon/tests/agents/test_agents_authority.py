@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from harness.dumps import differences, dump_live
+from harness.dumps import Dump, differences, dump_live
+from harness.wire import ask, request
 from service.authority import PATTERNS, agents_table, agents_words
 
 from tallystick.protocol.registry import BY_SOCKET, Operation, Socket
@@ -31,13 +32,22 @@ def entry(line: str) -> Operation:
     return BY_SOCKET[Socket.CLIENT, name]
 
 
+def settled(scene: Scene) -> Dump:
+    """The store when the daemon does nothing by itself any more: what was erased before is gone."""
+    while True:
+        dump = dump_live(scene.owner.paths)
+        if all(row["state"] == "erased" for row in dump["erasures"].values()):
+            return dump
+        assert ask(scene.owner.paths, request(Socket.CLIENT, "diagnose", {})).ok
+
+
 @pytest.mark.parametrize("operation", TABLE)
 def test_what_an_agent_may(operation: str, scene: Scene) -> None:
     """Each cell of its line is as written; whoever is refused changes nothing, and leaves one row at most."""
     line = TABLE[operation]
     refused = [column for column, kind in line.items() if kind is not None]
     asked = {column: scene.right(operation) for column in line}
-    before = dump_live(scene.owner.paths)
+    before = settled(scene)
     answers = {column: scene.agents[column].send(asked[column]).kind for column in refused}
     changes = [
         change
