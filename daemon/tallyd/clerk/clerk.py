@@ -29,7 +29,7 @@ from typing import Final
 import apsw
 import msgspec
 
-from tallyd.admission import Admission, Speaker, admit, may_claim
+from tallyd.admission import UNKNOWN, Admission, Speaker, admit, may_claim
 from tallyd.clerk import idempotency
 from tallyd.clerk.bounds import judge_reply
 from tallyd.clerk.hooks import AFTER_COMMIT, BEFORE_COMMIT, Hooks, NoHooks
@@ -263,7 +263,7 @@ class Clerk:
                 return Answer(encode_ok(result, None, None))
             return self._write(command, admission)
         except Refusal as refusal:
-            if request.operation.kind is Kind.WRITE:
+            if request.operation.kind is Kind.WRITE and command.speaker.actor != UNKNOWN:
                 self._write_refusal(command, admission, refusal.problem)
             return _problem(refusal.problem)
 

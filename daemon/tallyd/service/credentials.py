@@ -2,9 +2,10 @@
 connection.
 
 ``{"op":"tallystick_authenticate","args":{"credential":"…"}}``. It is never logged, audited or echoed, not
-even in a refusal. A wrong, expired or revoked credential is ``unauthenticated`` and never treated as absent;
-three wrong ones end the connection. Credentials are compared by their SHA-256, in constant time where there
-is one to compare with.
+even in a refusal. A wrong, expired or revoked credential is ``unauthenticated`` and never treated as absent:
+whoever showed one, or one that cannot be read, is nobody until a right one is shown, also where the socket
+alone would have said who it is. Three of them end the connection. Credentials are compared by their SHA-256,
+in constant time where there is one to compare with.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ _MARK: Final = OPERATION.encode()
 
 
 class Credential:
-    """What a line shows. Its ``repr`` does not."""
+    """What a line shows; None where it cannot be read. Its ``repr`` does not show it."""
 
     __slots__ = ("secret",)
 
-    def __init__(self, secret: str) -> None:
+    def __init__(self, secret: str | None) -> None:
         self.secret = secret
 
     def __repr__(self) -> str:
@@ -43,10 +44,7 @@ class Credential:
 
 
 def shown(line: bytes) -> Credential | None:
-    """The credential that a line shows; None for any other line.
-
-    Raises Refusal ``invalid`` for one that is meant to and cannot be read, without a word of it.
-    """
+    """The credential that a line shows, or was meant to; None for any other line."""
     if _MARK not in line:
         return None
     try:
@@ -58,7 +56,7 @@ def shown(line: bytes) -> Credential | None:
     args = said.get("args")
     secret = args.get("credential") if isinstance(args, dict) and len(args) == 1 else None
     if said.keys() != {"op", "args"} or not isinstance(secret, str) or not secret:
-        raise invalid(f'{OPERATION} is {{"op":"{OPERATION}","args":{{"credential":"…"}}}} and nothing else')
+        return Credential(None)
     return Credential(secret)
 
 
@@ -70,21 +68,28 @@ class Credentials:
 
     def actor(self, view: View, credential: Credential) -> str | None:
         """The owner, an active agent, or None."""
+        if credential.secret is None:
+            return None
         hashed = hashlib.sha256(credential.secret.encode()).digest()
         if self._owner is not None and hmac.compare_digest(self._owner, hashed):
             return ids.OWNER
         agent = agents.by_credential(view, credential.secret)
         return agent.agent_id if agent is not None and agent.active(view.wall_ms()) else None
 
-    def answer(self, exchange: Exchange, actor: str | None) -> None:
-        """Lets the connection speak as ``actor`` from now on, or refuses."""
+    def answer(self, exchange: Exchange, credential: Credential, actor: str | None) -> None:
+        """Lets the connection speak as ``actor`` from now on, or as nobody."""
+        speaks = UNKNOWN if actor is None else actor
+        exchange.adopt(msgspec.structs.replace(exchange.channel, actor=speaks, strength="credential"))
         if actor is not None:
-            exchange.adopt(msgspec.structs.replace(exchange.channel, actor=actor, strength="credential"))
             exchange.reply(encode_ok(msgspec.json.encode({"actor": actor}), None, None))
             return
         refusal = unauthenticated(
             "the credential is wrong, expired or revoked; ask the owner for another one"
         )
+        if credential.secret is None:
+            refusal = invalid(
+                f'{OPERATION} is {{"op":"{OPERATION}","args":{{"credential":"…"}}}} and nothing else'
+            )
         line = encode_problem(refusal.problem)
         reply: Callable[[bytes], None] = (
             exchange.reply if exchange.strike() < WRONG_MAX else exchange.reply_last

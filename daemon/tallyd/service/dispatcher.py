@@ -221,7 +221,7 @@ class Dispatcher:
         if found is None:
             self._kept_back.append(lambda: self._authenticate(credential, exchange))
         else:
-            self._credentials.answer(exchange, found[0])
+            self._credentials.answer(exchange, credential, found[0])
 
     # --- commands -------------------------------------------------------------------------------------------
     def _enqueue(self, request: Request, exchange: Exchange) -> None:

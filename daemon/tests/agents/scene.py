@@ -47,13 +47,15 @@ def paths_in(paths: Paths, directory: str) -> Paths:
     )
 
 
+_KEYS: Final = count()
+
+
 class Actor:
     """Somebody who speaks on the sockets of one directory: each request on a connection of its own."""
 
     def __init__(self, paths: Paths, name: str = "prin-owner") -> None:
         self.paths = paths
         self.name = name
-        self._keys = count()
 
     def send(self, asked: Request) -> Reply:
         """Half-closes behind the request and reads to the end, as KCP's clients do."""
@@ -75,7 +77,7 @@ class Actor:
         ext: JsonObject | None = None,
     ) -> Reply:
         """A request under a key of its own."""
-        key = key or f"{self.name}-{next(self._keys)}"
+        key = key or f"{self.name}-{next(_KEYS)}"
         return self.send(request(to, operation, dict(args), project=project, key=key, ext=ext))
 
     def done(self, operation: str, args: Mapping[str, object], **how: Any) -> JsonObject:
