@@ -37,6 +37,7 @@ from tallystick.protocol.problems import forbidden, invalid, not_found
 ERASURE_SCHEMA: Final = "schema:tallystick-erasure-v1"
 FINISH: Final = "erasure_finish"
 """The errand that writes down that nothing is left."""
+OBJECT: Final = "object with content of its own"
 OPERATIONS: Final = frozenset({"contribution_redact", "tallystick_erase"})
 """Commands that leave something to be cleaned up."""
 LIFECYCLE: Final = {"erasing": frozenset({"erased"}), "erased": frozenset[str]()}
@@ -110,6 +111,8 @@ def redact(tx: Transaction, request: Request, admission: Admission) -> Applied:
     project = admission.project
     if target is None or space is None or project is None or space.project != project.position:
         raise not_found("contribution", ref)
+    if not admission.sees(tx, space):
+        raise not_found("contribution", ref)
     _check_steward(tx, request, admission, space)
     check_revision(request, space.revision, f"space {space.space_id}")
     refuse_second(tx, ref, target, REDACTED)
@@ -136,11 +139,16 @@ def erase(tx: Transaction, request: Request, admission: Admission) -> Applied:
     if args.object_ref is not UNSET and args.object_ref.startswith("art-"):
         return _erase_artifact(tx, admission, args.object_ref, args.reason_class)
     if args.object_ref is not UNSET:
-        subject, rows = args.object_ref, _rows_of_object(tx, args.object_ref)
+        what, subject = OBJECT, args.object_ref
+        rows = _rows_of_object(tx, subject)
     else:
         assert args.event_id is not UNSET
-        subject, rows = args.event_id, [_row_of_event(tx, args.event_id)]
+        what, subject = "event", args.event_id
+        rows = [_row_of_event(tx, subject)]
+    if not _seen(tx, admission, rows[0]):
+        raise not_found(what, subject)
     _check_may_erase(tx, request, admission, subject, rows[0])
+    _refuse_contribution(rows[0])
     bodies = sorted({body for row in rows for body in _bodies(row)})
     alive = [body for body in bodies if tx.one("SELECT 1 FROM bodies WHERE body = ?", body) is not None]
     if not alive:
@@ -180,7 +188,6 @@ def _row_of_event(tx: Transaction, event_id: str) -> LogRow:
     row = None if position is None else log.read(tx.db, position)
     if row is None or row.event_id != ids.digits("evt", event_id):
         raise not_found("event", event_id)
-    _refuse_contribution(row)
     return row
 
 
@@ -194,8 +201,7 @@ def _rows_of_object(tx: Transaction, ref: str) -> list[LogRow]:
     upload = artifact_rows.find_upload(tx, ref)
     resource = ref if upload is None else artifact_rows.artifact_at(tx, upload.position).artifact_id
     if first is None or first.resource != resource or first.stream is None:
-        raise not_found("object with content of its own", ref)
-    _refuse_contribution(first)
+        raise not_found(OBJECT, ref)
     found = tx.db.execute(
         log.SELECT + "WHERE stream = ? AND resource = ? ORDER BY stream_sequence", (first.stream, resource)
     )
@@ -209,6 +215,16 @@ def _refuse_contribution(row: LogRow) -> None:
         )
 
 
+def _seen(tx: Transaction, admission: Admission, row: LogRow) -> bool:
+    """Whether what an event tells of is there for the actor."""
+    if admission.agent is None:
+        return True
+    space = _space_of(tx, row)
+    if space is None:
+        return row.project is not None and admission.member(tx, row.project)
+    return admission.sees(tx, space) and lenses.event_shown(tx, admission, row)
+
+
 def _check_may_erase(
     tx: Transaction, request: Request, admission: Admission, subject: str, row: LogRow
 ) -> None:
@@ -217,12 +233,8 @@ def _check_may_erase(
         return
     space = _space_of(tx, row)
     if space is None:
-        if row.project is None or not admission.member(tx, row.project):
-            raise not_found("object with content of its own", subject)
         raise forbidden(f"{subject} stands in no space; erasing it is the owner's")
     _check_steward(tx, request, admission, space)
-    if not lenses.event_shown(tx, admission, row):
-        raise not_found("object with content of its own", subject)
 
 
 def _space_of(tx: Transaction, row: LogRow) -> SpaceRow | None:
