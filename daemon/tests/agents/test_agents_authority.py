@@ -6,21 +6,23 @@ that is generated from it, and with what the daemon does on agents' own sockets.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Final
 
 import pytest
 from harness.dumps import Dump, differences, dump_live
-from harness.wire import ask, request
+from harness.wire import Wire, ask, request
 from service.authority import PATTERNS, agents_table, agents_words
 
 from tallystick.protocol.registry import BY_SOCKET, Operation, Socket
 
-from .scene import ROLES, Scene
+from .scene import BUILT_IN, ROLES, Scene, add_agent, take_part
 
 TABLE: Final = agents_table()
 WORDS: Final = agents_words()
+PUBLIC: Final = {"hello", "protocol_info", "tallystick_limits"}
 REFERENCE: Final = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 
 
@@ -61,6 +63,33 @@ def test_what_an_agent_may(operation: str, scene: Scene) -> None:
     assert len(changes) <= len(refused)
     assert all(change.row["stream"] is None for change in changes), "a refused command told an event"
     assert {change.row["actor"] for change in changes} <= {scene.agents[name].name for name in refused}
+
+
+@pytest.fixture(scope="module")
+def revoked(scene: Scene) -> str:
+    """The credential of an agent that was a steward, and is revoked."""
+    credential = "it was right once"
+    agent = add_agent(scene.owner, "revoked", credential=credential, deployments=[BUILT_IN])
+    take_part(scene.owner, scene.project, scene.things.space, agent.name, "steward", "active")
+    scene.owner.done("tallystick_agent_revoke", {"agent_id": agent.name})
+    return credential
+
+
+@pytest.mark.parametrize("operation", TABLE)
+def test_a_revoked_agent_may_nothing(operation: str, scene: Scene, revoked: str) -> None:
+    """Its sockets are gone; by its credential, on the owner's, it is refused, and whatever it then asks as
+    well, but what is public. Not a row tells of it.
+    """
+    asked = scene.right(operation)
+    line = json.dumps({"op": "tallystick_authenticate", "args": {"credential": revoked}}).encode()
+    before = settled(scene)
+    with Wire(scene.owner.paths, asked.socket) as wire:
+        wire._socket.sendall(line + b"\n" + asked.line)
+        assert json.loads(wire.read_line())["problem"]["type"].endswith(":unauthenticated")
+        answered = wire.receive(asked.operation).kind
+    changes = differences(before, dump_live(scene.owner.paths))
+    assert answered == (None if operation in PUBLIC else "unauthenticated")
+    assert {(change.table, change.action) for change in changes} <= {("outbox", "delete")}
 
 
 def test_the_table_has_every_operation() -> None:

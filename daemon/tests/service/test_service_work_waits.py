@@ -99,8 +99,8 @@ class Scene:
         self.daemon, self.owner, self.project = daemon, owner, project
         self._made = 0
 
-    async def invoke(self, **args: object) -> str:
-        """A new invocation's id."""
+    def invocation(self, **args: object) -> Request:
+        """A request that makes an invocation."""
         self._made += 1
         said = {
             "assistant_deployment_id": BUILT_IN,
@@ -109,8 +109,11 @@ class Scene:
             "max_attempts": 2,
             **args,
         }
-        asked = request(CLIENT, "invocation_create", said, project=self.project, key=f"i-{self._made}")
-        return str((await self.owner.result(asked))["invocation_id"])
+        return request(CLIENT, "invocation_create", said, project=self.project, key=f"i-{self._made}")
+
+    async def invoke(self, **args: object) -> str:
+        """A new invocation's id."""
+        return str((await self.owner.result(self.invocation(**args)))["invocation_id"])
 
     async def state_of(self, invocation_id: str) -> str:
         named = {"invocation_id": invocation_id}
@@ -271,6 +274,20 @@ async def test_one_creation_is_taken_by_the_one_that_waits_longest(
 
 
 @pytest.mark.trio
+async def test_woken_twice_is_tried_once(home: Place, mock_clock: trio.testing.MockClock) -> None:
+    """Two invocations that come in one batch wake a sleeper once: it takes the first, and the second is for
+    who comes next.
+    """
+    async with scene(home, mock_clock) as here:
+        (sleeper,) = await here.sleeping(next_one("sleeper"))
+        await here.owner.send(here.invocation(), here.invocation())
+        first, second = [(await here.owner.receive())["result"]["invocation_id"] for _ in range(2)]
+        assert taken(await sleeper.receive()) == first
+        assert taken(await sleeper.ask(next_one("again"))) == second
+        assert await here.waiting() == 0
+
+
+@pytest.mark.trio
 async def test_who_waits_for_others_sleeps_on(home: Place, mock_clock: trio.testing.MockClock) -> None:
     """A commit that concerns another deployment wakes nobody here, and takes nothing from the queue."""
     async with scene(home, mock_clock) as here:
@@ -375,3 +392,28 @@ def test_a_sleeper_does_not_look_again_and_again(home: Place) -> None:
         before = switches(daemon.pid)
         assert worker.ask(next_one("asleep", 2_000)).result == NOTHING
         assert switches(daemon.pid) - before < 60
+
+
+def test_what_found_nothing_is_no_command(home: Place) -> None:
+    """A crash hook counts commands: it passes over a wait that found nothing, and fires at the claim."""
+    env = {"TALLYD_ABORT": "before_commit:tallystick_invocation_next@worker"}
+    daemon = Tallyd(home, "--test-hooks", env=env)
+    with Wire(home.paths) as owner, Wire(home.paths, WORKER) as worker:
+        for key in ("a", "b"):
+            assert worker.ask(next_one(key, 0)).result == NOTHING
+        project = owner.ask(request(CLIENT, "project_create", {"name": "x"}, key="p")).result["project_id"]
+        said = {
+            "assistant_deployment_id": BUILT_IN,
+            "assistant_deployment_revision": 1,
+            "deadline": FAR,
+        }
+        worker.send(next_one("c"))
+        while owner.ask(request(CLIENT, "tallystick_status", {})).result["waiters"] != 1:
+            pass
+        assert owner.ask(request(CLIENT, "invocation_create", said, project=project, key="i")).ok
+        assert worker.read_line() == b""
+    assert daemon.wait() < 0
+    with Tallyd(home), Wire(home.paths, WORKER) as worker:
+        claimed = worker.ask(next_one("c")).result
+        assert claimed["invocation"]["state"] == "running"
+        assert claimed["fence_epoch"] == 1, "the claim before the kill was not durable"
