@@ -175,6 +175,7 @@ class Clerk:
                 raise SyncFailed(str(failure)) from failure
             raise
         self._durable = self._tx.log.tail[0]
+        self._refusals.kept()
         self._hooks.reached(AFTER_COMMIT)
         return self._answers
 
@@ -239,6 +240,7 @@ class Clerk:
             except apsw.Error as failure:
                 logger.error("ROLLBACK failed: %s", failure)
         self._tx.undo_all()
+        self._refusals.lost()
         self._restore_leases()
 
     def _restore_leases(self) -> None:

@@ -3,6 +3,9 @@
 Beyond ``AUDIT_REFUSALS_PER_MINUTE_MAX`` a minute the first further one writes a row ``suppressed-begin``, and
 the next audited command of anyone after that minute, or the drain, a row ``suppressed`` with the count. After
 a crash the first stands alone, and ``diagnose`` shows it: the record never pretends to hold what it does not.
+
+What was counted and told in a transaction that came to nothing is counted and told again: the clerk says
+which of the two became of it (``kept``, ``lost``).
 """
 
 from __future__ import annotations
@@ -29,9 +32,12 @@ class RefusalMeter:
     def __init__(self, per_minute_max: int = limits.AUDIT_REFUSALS_PER_MINUTE_MAX) -> None:
         self._max = per_minute_max
         self._windows: dict[str, _Window] = {}
+        self._before: dict[str, _Window | None] = {}
+        """Windows that the present transaction has changed, as they were before it."""
 
     def refused(self, actor: str, now: float) -> Literal["write", "begin", "suppress"]:
         """Counts a refusal, and says what is to be written of it."""
+        self._remember(actor)
         window = self._windows.get(actor)
         if window is None or (now - window.began >= _MINUTE_SECONDS and window.count <= self._max):
             window = self._windows[actor] = _Window(now)
@@ -48,5 +54,24 @@ class RefusalMeter:
             if window.count > self._max and (drain or now - window.began >= _MINUTE_SECONDS)
         ]
         for actor, _ in over:
+            self._remember(actor)
             del self._windows[actor]
         return over
+
+    def kept(self) -> None:
+        """The transaction is durable."""
+        self._before.clear()
+
+    def lost(self) -> None:
+        """The transaction was rolled back: nothing of it was counted, and nobody told."""
+        for actor, window in self._before.items():
+            if window is None:
+                self._windows.pop(actor, None)
+            else:
+                self._windows[actor] = window
+        self._before.clear()
+
+    def _remember(self, actor: str) -> None:
+        if actor not in self._before:
+            window = self._windows.get(actor)
+            self._before[actor] = None if window is None else _Window(window.began, window.count)

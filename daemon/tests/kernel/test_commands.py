@@ -212,6 +212,23 @@ def test_refusals_beyond_the_limit_are_one_row_with_a_count(kernel: Kernel) -> N
     assert (row.outcome, row.detail) == ("suppressed", '{"count":50}')
 
 
+def test_what_was_suppressed_is_told_after_the_store_was_full(kernel: Kernel) -> None:
+    """A count that was written in a transaction which came to nothing is written again."""
+    space = kernel.space(kernel.project())
+    line, socket = kernel.append_request(space, "x", "system_notice")
+    for _ in range(650):
+        kernel.answer(line, socket)
+    kernel.ambient.advance(61)
+    pages = kernel.view.number("PRAGMA page_count")
+    kernel.store.writer.execute(f"PRAGMA max_page_count = {pages}").fetchall()
+    refused = kernel.append(space, "y" * 60_000)["problem"]
+    assert refused["ext"]["dev.tallystick.outcome"] == {"state": "not_applied"}
+    kernel.store.writer.execute(f"PRAGMA max_page_count = {2**31}").fetchall()
+    kernel.said(space, "there is room again")
+    told = kernel.view.all("SELECT detail FROM log WHERE outcome = 'suppressed'")
+    assert [row[0] for row in told] == ['{"count":50}']
+
+
 def test_a_result_that_no_reply_could_hold_is_refused_inside(kernel: Kernel) -> None:
     """Content too deep for some read that shows it is refused, and the deepest that is allowed can be
     followed past.
