@@ -10,7 +10,6 @@ import hashlib
 import os
 import select
 from base64 import b64decode
-from collections.abc import Iterator
 from pathlib import Path
 
 import artifacts
@@ -18,6 +17,7 @@ import pytest
 from cells import BETWEEN, PHASES, Run, armed, crash
 from effects import CLIENT, Place
 from harness.dumps import differences, dump_copy, dump_live
+from harness.files import contents
 from harness.home import Home
 from harness.wire import Wire, ask
 from world import Prepared
@@ -39,14 +39,6 @@ def files(home: Home) -> dict[str, dict[str, bytes]]:
 def staging(home: Home, upload_id: str) -> str:
     """Where an upload's bytes lie."""
     return os.path.join(home.paths.data_dir, "artifacts", "staging", upload_id)
-
-
-def every_byte(home: Home) -> Iterator[tuple[str, bytes]]:
-    """Path and content of every file below the data directory."""
-    for directory, _, names in os.walk(home.paths.data_dir):
-        for name in names:
-            path = Path(directory) / name
-            yield str(path), path.read_bytes()
 
 
 @pytest.mark.crash
@@ -126,14 +118,15 @@ def test_finalized_bytes_stand_nowhere_in_the_clear(prepared: Prepared, world_ho
         for number, ends in enumerate(("finalize", "abort")):
             upload = client.ask(artifacts.begin(f"clear-{number}", content=content)).result
             artifacts.stage(client, upload["upload_id"], content)
-            assert any(content in found for _, found in every_byte(world_home)), (
+            assert any(content in found for _, found in contents(world_home.paths.data_dir)), (
                 "the judge sees it while it is there"
             )
             asked = artifacts.finalize(f"clear-{ends}", upload["upload_id"])
             if ends == "abort":
                 asked = asked._replace(body={**asked.body, "op": "artifact_upload_abort"})
             assert client.ask(asked).result["state"] == ("completed" if ends == "finalize" else "aborted")
-            assert [path for path, found in every_byte(world_home) if content[:16] in found] == []
+            left = contents(world_home.paths.data_dir)
+            assert [path for path, found in left if content[:16] in found] == []
 
 
 @pytest.mark.crash

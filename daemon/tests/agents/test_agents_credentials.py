@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pytest
 from harness.dumps import differences, dump_live
+from harness.files import contents
 from harness.wire import Request, Wire, request
 from service.process import Place, Tallyd, run_to_its_end
 from world import AT_HEAD, Space
@@ -212,12 +213,6 @@ def disguises(text: str) -> set[bytes]:
     return found
 
 
-def files(home: Place) -> Iterator[tuple[str, bytes]]:
-    for path in Path(home.root).rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            yield path.name, path.read_bytes()
-
-
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_credential_stands_nowhere(form: str, home: Place) -> None:
     """Right, wrong and revoked ones are in no file of the daemon, in neither form of its log, in nothing that
@@ -227,7 +222,7 @@ def test_a_credential_stands_nowhere(form: str, home: Place) -> None:
     found: list[tuple[str, str]] = []
 
     def search(when: str, said: str) -> None:
-        places = [*files(home), ("log", said.encode())]
+        places = [*contents(home.root), ("log", said.encode())]
         for name in ("cmdline", "environ"):
             path = Path(f"/proc/{daemon.pid}/{name}")
             if path.exists():

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import apsw
+from harness.files import contents
 
 from tallyd.ledger import ids
 from tallyd.store.bodies import BodyStore
@@ -61,12 +62,7 @@ class Canaries:
 
 def everything(paths: Paths) -> dict[str, bytes]:
     """Each file of the directories, and each thing that can be decrypted with what is in them."""
-    found = {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for root in (Path(paths.data_dir), Path(paths.state_dir))
-        for path in root.rglob("*")
-        if path.is_file() and not path.is_symlink()
-    }
+    found = dict(contents(paths.data_dir, paths.state_dir))
     key = (Path(paths.keys_dir) / "objects.key").read_bytes()
     assert key in found.values()
     names = [name for name in os.listdir(paths.data_dir) if re.fullmatch(r".*\.db(\.before-\d+)?", name)]
@@ -77,7 +73,7 @@ def everything(paths: Paths) -> dict[str, bytes]:
 
 def _decrypted(paths: Paths, name: str, bodies: BodyStore) -> dict[str, bytes]:
     copy = paths.data_dir + ".read"
-    shutil.copytree(paths.data_dir, copy)
+    shutil.copytree(paths.data_dir, copy, ignore=shutil.ignore_patterns("*.new"))
     try:
         with closing(apsw.Connection(os.path.join(copy, name))) as db:
             rows: list[Any] = db.execute("SELECT body FROM object_keys").fetchall()

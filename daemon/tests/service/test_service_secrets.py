@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
+from harness.files import contents
 from harness.wire import Request, Wire, request
 from socket_conformance.talk import Talk
 from world import CLIENT, WORKER, Attempt, World, attempt_of, claim, complete, fail
@@ -106,14 +107,6 @@ def _be_malformed(talk: Talk) -> None:
         assert talk.ask("project_create", line.encode()).kind in ("invalid", "unknown-op")
 
 
-def _files(place: Place) -> dict[str, bytes]:
-    found = {}
-    for path in Path(place.root).rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            found[path.relative_to(place.root).as_posix()] = path.read_bytes()
-    return found
-
-
 def _process(pid: int) -> dict[str, bytes]:
     """What the system shows of it to others of its user, where it shows that at all."""
     found = {}
@@ -136,15 +129,15 @@ def journey(world: World, request: pytest.FixtureRequest) -> Iterator[Journey]:
             claimed = _succeed(wire, worker, world)
             _be_refused(wire, worker, world, claimed[0])
             _be_malformed(talk)
-        files = {f"running/{name}": content for name, content in _files(place).items()}
+        files = {f"running/{name}": content for name, content in contents(place.root)}
         shown = _process(daemon.pid)
         daemon.kill()
-        files |= {f"killed/{name}": content for name, content in _files(place).items()}
+        files |= {f"killed/{name}": content for name, content in contents(place.root)}
         said = daemon.log()
         with Tallyd(place, "--log-format", request.param) as again:
             pass
         said += again.log()
-        files |= {f"stopped/{name}": content for name, content in _files(place).items()}
+        files |= {f"stopped/{name}": content for name, content in contents(place.root)}
         ids = tuple(attempt.attempt_id for attempt in (*claimed, *world.attempts.values()))
         yield Journey(place, ids, said, shown, files)
     finally:
