@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -81,9 +81,20 @@ def print_matrix(cases: Sequence[Case]) -> None:
     print(f"\n{'first start, killed after':{width}}")
     for step in sorted(steps):
         print(f"{step:{width}}  {steps[step]}")
+    print(f"\n{_operations(rows)}")
     outcomes = [outcome for row in (*rows.values(), steps) for outcome in row.values()]
     failed = len(outcomes) - outcomes.count(PASSED)
-    print(f"\n{len(outcomes)} cells, {failed or 'none'} failed")
+    print(f"{len(outcomes)} cells, {failed or 'none'} failed")
+
+
+def _operations(rows: Mapping[str, Mapping[str, str]]) -> str:
+    """How many operations were killed at each phase of an applied command. One that both sockets have is
+    counted once.
+    """
+    applied = [row for row, phases in rows.items() if "refused" not in row and set(PHASES) <= phases.keys()]
+    names = {row.partition(" ")[0].partition("@")[0] for row in applied}
+    ours = {name for name in names if name.startswith("tallystick_")}
+    return f"{len(names - ours)} writing operations of KCP and {len(ours)} of ours, each at each phase"
 
 
 def print_mutants(cases: Sequence[Case]) -> bool:
