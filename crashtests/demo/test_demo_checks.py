@@ -154,10 +154,9 @@ def diagnosed(check: str, status: CheckStatus) -> Change:
     """The daemon's diagnosis says something else of one thing."""
 
     def change(seen: Observation) -> Observation:
-        told = seen.diagnosis.checks
-        assert check in {each.check for each in told}
-        rows = tuple(replace(each, status=status) if each.check == check else each for each in told)
-        return replace(seen, diagnosis=replace(seen.diagnosis, checks=rows))
+        others = tuple(each for each in seen.diagnosis.checks if each.check != check)
+        row = records.DiagnosticCheck(check=check, status=status)
+        return replace(seen, diagnosis=replace(seen.diagnosis, checks=(*others, row)))
 
     return change
 

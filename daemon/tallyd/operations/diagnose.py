@@ -10,7 +10,11 @@ artifact_store     every available artifact has its sealed file, of the length t
 integrity          SQLite's own integrity check finds nothing
 suppressed_refusals no suppression of refusals was left without its count by a crash
 container_layer    the store does not lie on a container's layer
+undeclared_names   what `tallyd.toml` puts in an order, it puts in order all of
 ================== ===========================================================================================
+
+The first four are the protocol's. Where none is named all are run: the protocol's are told, and of the others
+those that do not pass, so that a store in order is answered as a client of the protocol expects.
 """
 
 from __future__ import annotations
@@ -96,6 +100,45 @@ def _container_layer(_view: View, place: Place) -> Found:
     return Found(WARN, container_note(place.file_system))
 
 
+_NAMES_SHOWN: Final = 8
+
+_POLICIES: Final = "SELECT policy_set_ref FROM projects UNION SELECT policy_set_ref FROM spaces ORDER BY 1"
+_CLASSIFICATIONS: Final = (
+    "SELECT default_classification_ref FROM projects UNION SELECT default_classification_ref FROM spaces "
+    "UNION SELECT classification FROM contributions UNION SELECT classification FROM relations "
+    "UNION SELECT classification_ref FROM artifacts "
+    "UNION SELECT ceiling_ref FROM grants WHERE ceiling_ref IS NOT NULL "
+    "UNION SELECT ceiling_ref FROM agents WHERE ceiling_ref IS NOT NULL ORDER BY 1"
+)
+
+
+def _undeclared_names(view: View, _place: Place) -> Found:
+    """Names in use that the owner's order does not know: a ceiling does not hold what is classified so."""
+    orders = view.orders
+    policies = [str(row[0]) for row in view.all(_POLICIES)]
+    classifications = [str(row[0]) for row in view.all(_CLASSIFICATIONS)]
+    unknown = {
+        "policies": [name for name in policies if name not in orders.policies.names],
+        "classifications": orders.undeclared(classifications),
+    }
+    told = "; ".join(f"{kind}: {_first_of(names)}" for kind, names in unknown.items() if names)
+    declared = {"policies": orders.policies.names, "classifications": orders.classifications.names}
+    if not told:
+        return Found(PASS, "every policy and classification in use stands in its order")
+    if not any(unknown[kind] for kind, names in declared.items() if names):
+        return Found(PASS, f"in use and in no order, where none is declared: {told}")
+    return Found(
+        WARN,
+        f"in use and in no order: {told}; no ceiling keeps back what is classified so, and narrowing takes "
+        f"such a policy as it comes: add them to [orders] in tallyd.toml",
+    )
+
+
+def _first_of(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
 def container_note(file_system: str) -> str:
     """What an operator has to hear of a store on a container's layer."""
     return (
@@ -116,36 +159,43 @@ CHECKS: Final[dict[str, Callable[[View, Place], Found] | None]] = {
     "integrity": _integrity,
     "suppressed_refusals": _suppressed_refusals,
     "container_layer": _container_layer,
+    "undeclared_names": _undeclared_names,
 }
+KCPS: Final = ("store_bootstrap", "journal_mode", AUDIT_CHAIN, ARTIFACT_STORE)
+"""The protocol's own checks, which are always told."""
 
 
-def chosen(request: Request) -> Sequence[str]:
-    """The checks asked for; none named means all. Raises Refusal ``invalid``."""
+def named_checks(request: Request) -> Sequence[str]:
+    """The checks asked for by name. Raises Refusal ``invalid``."""
     args = request.args
     assert isinstance(args, arguments.DiagnoseArgs)
     named = given(args.checks, ())
     for index, name in enumerate(named):
         if name not in CHECKS:
             raise invalid(f"$.args.checks[{index}] is no check; there are {', '.join(CHECKS)}")
-    return named or tuple(CHECKS)
+    return named
 
 
 def diagnose(view: View, request: Request, _admission: Admission, place: Place, in_slice: Slice) -> Served:
     """Runs the checks one after the other; ``in_slice`` gives each piece its own read transaction."""
-    rows = []
-    for name in chosen(request):
-        check = CHECKS[name]
-        if name == AUDIT_CHAIN:
-            found = _walk(view, in_slice)
-        elif name == ARTIFACT_STORE:
-            found = _files(view, place, in_slice)
-        else:
-            assert check is not None
-            found = _run(view, check, place, in_slice)
-        rows.append({"check": name, "status": found.status, "detail": found.detail})
+    named, rows = named_checks(request), []
+    for name in named or CHECKS:
+        found = _look(name, view, place, in_slice)
+        if name in (named or KCPS) or found.status != PASS:
+            rows.append({"check": name, "status": found.status, "detail": found.detail})
     worst = next((status for status in (FAIL, WARN) if any(row["status"] == status for row in rows)), PASS)
     said = {"status": worst, "checks": rows, "generated_at": times.rfc3339(view.wall_ms())}
     return Served(skeleton.encode(said))
+
+
+def _look(name: str, view: View, place: Place, in_slice: Slice) -> Found:
+    check = CHECKS[name]
+    if name == AUDIT_CHAIN:
+        return _walk(view, in_slice)
+    if name == ARTIFACT_STORE:
+        return _files(view, place, in_slice)
+    assert check is not None
+    return _run(view, check, place, in_slice)
 
 
 def _run(view: View, check: Callable[[View, Place], Found], place: Place, in_slice: Slice) -> Found:

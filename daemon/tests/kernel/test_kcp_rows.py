@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from itertools import combinations
+
 import pytest
+
+from tallystick.protocol.digests import branch_genesis
 
 from .kernel import AT_HEAD, Json, Kernel
 
@@ -80,3 +85,69 @@ def test_an_invocation_is_asked_for_where_it_can_be(kernel: Kernel, space: Json)
     kernel.ok("invocation_create", asked, project=project)
     kernel.ok("space_archive", {"space_id": space["space_id"]}, project=project)
     assert kernel.problem(kernel.write("invocation_create", asked, project=project)) == "stale-revision"
+
+
+FAULTS: dict[str, Json] = {
+    "space": {"space_id": "space-unknown"},
+    "status": {},
+    "branch": {"branch_id": "branch-unknown"},
+    "revision": {},
+    "head": {"expected_head_digest": "0" * 64},
+    "kind": {"kind": "system_notice"},
+    "part": {"body_parts": [{"object_ref": "contrib-unknown"}]},
+    "reference": {"subject_refs": ["rel-unknown"]},
+}
+"""What is wrong with an append, in the order in which it is looked at."""
+EACH_ALONE = {
+    "space": "not-found",
+    "status": "stale-revision",
+    "branch": "not-found",
+    "revision": "stale-revision",
+    "head": "stale-revision",
+    "kind": "forbidden",
+    "part": "not-found",
+    "reference": "not-found",
+}
+
+
+def append_wrong_in(kernel: Kernel, space: Json, *faults: str) -> Json:
+    """The problem of an append with these faults; the space is frozen beforehand where that is one of them.
+
+    A frozen space is opened again, so that each append finds the same one.
+    """
+    named = {"space_id": space["space_id"]}
+    shown = kernel.read("space_show", named, project=space["project_id"])["result"]
+    if "status" in faults:
+        shown = kernel.ok("space_freeze", named, project=space["project_id"])
+    more: Json = {"expected_head_digest": branch_genesis(space["main_branch_id"])}
+    for fault in faults:
+        more |= FAULTS[fault]
+    kind = more.pop("kind", "claim")
+    rev = shown["revision"] + ("revision" in faults)
+    answered = kernel.append(space, "x", kind, more=more, rev=rev, ext={})
+    if "status" in faults:
+        kernel.ok("space_reopen", named, project=space["project_id"])
+    assert answered["outcome"] == "problem", answered
+    problem: Json = answered["problem"]
+    return problem
+
+
+@pytest.mark.parametrize("fault", EACH_ALONE)
+def test_an_append_says_what_is_wrong_with_it(kernel: Kernel, space: Json, fault: str) -> None:
+    """Each fault alone has its own kind, and its place or its object in the words."""
+    problem = append_wrong_in(kernel, space, fault)
+    assert problem["type"] == f"urn:kovee:error:{EACH_ALONE[fault]}"
+
+
+@pytest.mark.parametrize(("first", "second"), list(combinations(FAULTS, 2)))
+def test_an_append_is_checked_in_one_order(kernel: Kernel, space: Json, first: str, second: str) -> None:
+    """Of two faults the one is told that KCP's order looks at first, as if there were no other."""
+    problem = append_wrong_in(kernel, space, first, second)
+    alone = append_wrong_in(kernel, space, first)
+    assert without_numbers(problem) == without_numbers(alone)
+
+
+def without_numbers(problem: Json) -> Json:
+    """Without the space's revision, which freezing and opening it again have moved."""
+    assert set(problem) <= {"type", "title", "status", "detail", "ext"}
+    return {"type": problem["type"], "detail": re.sub(r"\b\d+\b", "#", problem["detail"])}
