@@ -1,9 +1,11 @@
 """Pages: a list read in parts, each showing the rows that its snapshot fixed.
 
 The first page fixes a snapshot: the highest log position that the list shows, and the project sequence of its
-boundary cursor. Later pages resend it with the continuation. Rows made later are not shown, in whatever page;
-a row is shown as it is now, with its revision. Order is the order of making. A page ends with its limit, or
-where the next item would not fit a reply by bytes or by nodes; it holds one item at least.
+boundary cursor. That position is the last event's, so that what adds no row to any list, a refusal or the
+record of a read, makes no other token. Later pages resend it with the continuation. Rows made later are not
+shown, in whatever page; a row is shown as it is now, with its revision. Order is the order of making. A page
+ends with its limit, or where the next item would not fit a reply by bytes or by nodes; it holds one item at
+least.
 
 Nothing is kept for a snapshot: the token says it all, so it can be continued as long as its epoch lasts.
 """
@@ -26,6 +28,8 @@ from tallystick.protocol.problems import invalid, snapshot_expired
 _ENVELOPE_BYTES: Final = 16_384
 """What a page needs beside its items: three tokens and the reply's envelope, generously."""
 _ENVELOPE_NODES: Final = 64
+_LOOK_BACK_ROWS: Final = 1_024
+"""Rows that are looked at for the last event: a list costs no more where a log ends in many refusals."""
 
 
 class Room:
@@ -99,8 +103,7 @@ def open_page(view: View, asked: Ask, boundary: Callable[[], int]) -> Snapshot:
                 raise snapshot_expired(
                     "A continuation goes on in its own snapshot: send `snapshot` with `after`."
                 )
-            bound = view.number("SELECT max(position) FROM log")
-            return Snapshot(bound, boundary(), -1, f)
+            return Snapshot(_last_event(view), boundary(), -1, f)
         kept = view.cursors.read(asked.snapshot, asked.source, "$.args.snapshot")
         if kept.b is None or kept.k is not None:
             raise invalid(
@@ -120,6 +123,18 @@ def open_page(view: View, asked: Ask, boundary: Callable[[], int]) -> Snapshot:
             "The continuation belongs to another snapshot of this list; begin at its first page."
         )
     return Snapshot(kept.seq, kept.b, going.k, f)
+
+
+def _last_event(view: View) -> int:
+    """The position of the last event: each row of a list came with one. Past so many rows without any, the
+    log's end does as well.
+    """
+    end = view.number("SELECT max(position) FROM log")
+    row = view.one(
+        "SELECT position FROM log WHERE position > ? AND event_id IS NOT NULL ORDER BY position DESC LIMIT 1",
+        end - _LOOK_BACK_ROWS,
+    )
+    return end if row is None else int(str(row[0]))
 
 
 def _filter_digest(filters: tuple[str | None, ...]) -> str | None:

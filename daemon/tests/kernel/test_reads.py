@@ -6,7 +6,12 @@ import json
 
 import pytest
 
+from tallyd.admission import Speaker, admit
+from tallyd.ledger.view import View
+from tallyd.operations.events import Following
 from tallystick.protocol.digests import cod
+from tallystick.protocol.envelope import decode_request
+from tallystick.protocol.registry import Socket
 
 from .kernel import Json, Kernel
 
@@ -48,6 +53,33 @@ def test_the_same_state_gives_the_same_tokens(kernel: Kernel, space: Json) -> No
         kernel.said(space, f"{n}")
     assert page(kernel, space) == page(kernel, space)
     assert events(kernel, space) == events(kernel, space)
+
+
+def test_a_refusal_and_the_record_of_a_read_are_no_other_state(kernel: Kernel, space: Json) -> None:
+    """What adds no row to a list makes no other token of it, though it writes a row in the log."""
+    for n in range(5):
+        kernel.said(space, f"{n}", more={"classification_ref": "class-sensitive"})
+    before = kernel.view.number("SELECT max(position) FROM log")
+    first = page(kernel, space)
+    refused = kernel.write("space_reopen", {"space_id": space["space_id"]}, project=space["project_id"])
+    assert kernel.problem(refused) == "stale-revision"
+    assert kernel.view.number("SELECT max(position) FROM log") == before + 2
+    assert page(kernel, space) == first
+    going = {"after": first["result"]["next"], "snapshot": first["result"]["snapshot"]}
+    assert len(page(kernel, space, **going)["result"]["items"]) == 2
+
+
+def test_a_list_is_whole_behind_any_number_of_refusals(kernel: Kernel, space: Json) -> None:
+    """However far back the last event is, nothing is missing from the list."""
+    for n in range(3):
+        kernel.said(space, f"{n}")
+    args, how = {"space_id": space["space_id"]}, {"project": space["project_id"]}
+    stale = [kernel.request("space_reopen", args, key=f"{n}", **how) for n in range(600)]
+    for _ in range(2):
+        kernel.ambient.advance(61)
+        assert {answer["outcome"] for answer in kernel.batch(stale)} == {"problem"}
+    assert kernel.view.number("SELECT count(*) FROM log WHERE event_id IS NULL") > 1_100
+    assert len(page(kernel, space, limit=9)["result"]["items"]) == 3
 
 
 def test_snapshot_and_continuation_do_not_stand_for_each_other(kernel: Kernel, space: Json) -> None:
@@ -95,6 +127,42 @@ def test_a_page_is_cut_where_its_reply_would_not_fit(kernel: Kernel, space: Json
         assert answered["result"]["items"]
         after = {"after": answered["result"]["next"], "snapshot": answered["result"]["snapshot"]}
     assert seen == 16
+
+
+def test_large_events_come_in_pages_that_fit(kernel: Kernel, space: Json) -> None:
+    """A read and a wait are cut before their reply is too long, and go on until all is told."""
+    parts = [{"media_type": "text/plain", "text": "x" * 65_000}] * 3
+    for _ in range(8):
+        kernel.said(space, "", more={"body_parts": parts})
+    start = kernel.view.cursors.token(space["project_id"], 0)
+    everything = [*range(1, 11)]  # project, space, and what was said
+    for wait in (False, True):
+        seen: list[int] = []
+        cursor, pages = start, 0
+        while seen != everything:
+            read = events(kernel, space, after_cursor=cursor)["result"]
+            result = waited(kernel, space, cursor) if wait else read
+            assert result["events"]
+            assert len(json.dumps(result)) <= 1_048_576
+            seen += [event["project_sequence"] for event in result["events"]]
+            cursor, pages = result["next_cursor"], pages + 1
+        assert pages > 1
+
+
+def waited(kernel: Kernel, space: Json, cursor: str) -> Json:
+    """The result of a wait that need not sleep."""
+    args = {"source": space["project_id"], "after_cursor": cursor, "timeout_ms": 0}
+    request = decode_request(kernel.request("events_wait", args)[0], Socket.CLIENT)
+    speaker = Speaker("prin-owner", "peer-uid", Socket.CLIENT)
+
+    def look(view: View) -> tuple[bool, bytes]:
+        admission = admit(view, request, speaker)
+        return Following(view, request, admission).look(view, admission)
+
+    found, result = kernel.reader.read(look)
+    assert found
+    said: Json = json.loads(result)
+    return said
 
 
 def test_a_filtered_read_moves_over_what_it_skips(kernel: Kernel, space: Json) -> None:
