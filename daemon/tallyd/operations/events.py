@@ -200,9 +200,12 @@ def payload(view: View, request: Request, admission: Admission) -> Served:
     assert row.payload is not None
     assert row.schema_ref is not None
     assert row.classification is not None
-    if not shows(view, admission, row):
+    kept = withheld(view, admission)
+    reason = None if kept is None else kept(row)
+    if reason != NOT_VISIBLE:
+        events.note(view, row)  # also what is withheld for its classification alone: a refused look is one
+    if reason is not None:
         raise not_found("event", args.event_id)
-    events.note(view, row)
     rendered = view.render(row.payload)
     said = {
         "event_id": args.event_id,

@@ -151,6 +151,28 @@ def test_a_ceiling_withholds_what_is_above_it(
     assert shown_classes == {"class-open", "class-odd"}
 
 
+def test_a_refused_look_at_a_sensitive_payload_is_on_record(
+    kernel: Kernel, project: str, space: Json, agent: Agent
+) -> None:
+    """Of a space that the agent reads; where it reads nothing there is nothing to look at, and no record."""
+    agent.grant(space, "read", classification_ceiling_ref="class-internal")
+    hidden = kernel.ok("space_create", {"title": "hidden", "visibility": "restricted"}, project=project)
+    made = [
+        kernel.said(where, "canary", more={"classification_ref": "class-sensitive"})["contribution_id"]
+        for where in (space, hidden)
+    ]
+    ends = [kernel.view.number("SELECT max(position) FROM log")]
+    for contribution in made:
+        event_id = "evt-" + contribution.removeprefix("contrib-")
+        refused = agent.send("event_payload", {"event_id": event_id})
+        assert kernel.problem(refused) == "not-found"
+        ends.append(kernel.view.number("SELECT max(position) FROM log"))
+    assert ends == [ends[0], ends[0] + 1, ends[0] + 1]
+    row = kernel.view.log_row(ends[-1])
+    assert (row.operation, row.outcome, row.actor) == ("event_payload", "denied", agent.id)
+    assert json.loads(row.detail) == {"objects": [made[0]]}
+
+
 def test_a_replay_is_refused_to_who_no_longer_sees_the_space(
     kernel: Kernel, space: Json, agent: Agent
 ) -> None:
