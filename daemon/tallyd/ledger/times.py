@@ -8,6 +8,8 @@ from typing import Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
+_CYCLE: Final = timedelta(days=146_097)
+"""After 400 years the calendar begins anew."""
 
 
 def rfc3339(unix_ms: int) -> str:
@@ -27,5 +29,9 @@ def unix_ms(timestamp: str) -> int:
     """
     leap = timestamp[17:19] == "60"
     plain = timestamp[:17] + "59" + timestamp[19:] if leap else timestamp
+    before = plain.startswith("0000")  # a year of RFC 3339, and none of datetime's: 400 years on is the same
+    if before:
+        plain = "0400" + plain[4:]
     moment = datetime.fromisoformat(plain.replace("Z", "+00:00"))
-    return (moment - _EPOCH) // _MILLISECOND + (1000 if leap else 0)
+    counted = moment - _EPOCH - (_CYCLE if before else timedelta())
+    return counted // _MILLISECOND + (1000 if leap else 0)

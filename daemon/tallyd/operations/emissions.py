@@ -1,7 +1,8 @@
 """What else a worker may ask for: events of its application's own type, and calls to a model.
 
-There is no authority for model calls yet: ``model_complete`` takes its arguments, holds them to the fence,
-and answers ``unavailable`` with that reason. Nothing leaves the machine.
+There is no authority for model calls yet: ``model_complete`` takes its arguments from an attempt that is
+there, and answers ``unavailable`` with that reason, before it looks at the fence (KCP section 2). Nothing
+leaves the machine.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def emit(tx: Transaction, request: Request, admission: Admission) -> Applied:
 
 
 def complete_model(_tx: Transaction, request: Request, _admission: Admission) -> Applied:
-    """``model_complete``, behind its fence."""
+    """``model_complete``: whose turn it is does not matter where nobody has one."""
     assert isinstance(request.args, arguments.ModelCompleteArgs)
     raise unavailable(
         "no authority for model calls is configured: this daemon sends nothing to any provider",

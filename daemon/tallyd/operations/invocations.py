@@ -37,6 +37,11 @@ def record(row: InvocationRow) -> bytes:
     return skeleton.encode(said)
 
 
+def not_before(row: InvocationRow) -> str:
+    """When it may begin, as whoever asked for it said: with an offset it may lie past the year 9999."""
+    return str(msgspec.json.decode(row.record)["not_before"])
+
+
 def event(
     tx: Transaction, row: InvocationRow, type_: str, payload: dict[str, object], digits: bytes | None = None
 ) -> Event:

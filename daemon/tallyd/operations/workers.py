@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from tallyd.admission import Admission, may_claim
-from tallyd.ledger import attempts, ids, pages, skeleton, times
+from tallyd.ledger import attempts, ids, pages, skeleton
 from tallyd.ledger.attempts import ENDED_STATES, AttemptRow, InvocationRow
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Idle, Transaction
@@ -126,7 +126,7 @@ def _check_claimable(tx: Transaction, row: InvocationRow, previous: AttemptRow |
         )
     if tx.now_ms < row.not_before_ms:
         raise unavailable(
-            f"invocation {row.invocation_id} may not begin before {times.rfc3339(row.not_before_ms)}",
+            f"invocation {row.invocation_id} may not begin before {invocations.not_before(row)}",
             outcome="not_applied",
         )
     if tx.now_ms > row.deadline_ms:
@@ -307,7 +307,7 @@ def fail(tx: Transaction, request: Request, admission: Admission) -> Applied:
 
 def cancel(_tx: Transaction, request: Request, _admission: Admission) -> Applied:
     """``invocation_cancel`` on the worker socket: an attempt has no children here, so there is nothing to be
-    found.
+    found, whatever has become of the attempt (KCP section 2).
     """
     args = request.args
     assert isinstance(args, arguments.InvocationCancelArgs)

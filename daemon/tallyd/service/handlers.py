@@ -109,9 +109,9 @@ WRITES: Final[dict[tuple[Socket, str], Handler]] = {
     (WORKER, "contribution_append"): workers.fenced(contributions.append),
     (WORKER, "relation_assert"): workers.fenced(relations.assert_),
     (WORKER, "context_assembly_create"): workers.fenced(assemblies.create),
-    (WORKER, "invocation_cancel"): workers.fenced(workers.cancel),
+    (WORKER, "invocation_cancel"): workers.cancel,
     (WORKER, "application_event_emit"): workers.fenced(emissions.emit),
-    (WORKER, "model_complete"): workers.fenced(emissions.complete_model),
+    (WORKER, "model_complete"): emissions.complete_model,
     (WORKER, "tallystick_invocation_fail"): workers.fenced(workers.fail),
 }
 

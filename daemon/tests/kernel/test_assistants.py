@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tallyd.operations import aliases, deployments
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.registry import OPERATIONS, Socket
 
 from .kernel import Json, Kernel
 
@@ -132,6 +132,14 @@ def test_the_built_in_ones_are_listed_first(kernel: Kernel, pipeline: Pipeline) 
         ("deployment_list", "assistant_deployment_id", "dep-local-dev"),
     ):
         assert kernel.read(op, {"limit": 5})["result"]["items"][0][member] == built_in
+
+
+def test_no_operation_retires_an_assistant() -> None:
+    """What is registered stays as it was registered: nothing changes or deletes a row of either table."""
+    for operation in OPERATIONS:
+        touched = {(row.table, row.action) for row in (*operation.rows, *operation.refusal_rows)}
+        for table in ("assistants", "assistant_revisions"):
+            assert not touched & {(table, "update"), (table, "delete")}, operation.name
 
 
 @pytest.mark.parametrize("member", ["definition_id", "version", "package_digest"])
@@ -303,8 +311,10 @@ def test_a_payload_has_a_limit(kernel: Kernel) -> None:
     assert kernel.problem(emit(kernel, space, claimed, payload={"p": "x" * 65_529})) == "invalid"
 
 
-def test_a_model_call_is_held_to_its_fence_and_then_unavailable(kernel: Kernel) -> None:
-    """There is no authority for it: the reason says so, and nothing is applied."""
+def test_a_model_call_is_unavailable_before_its_fence_is_looked_at(kernel: Kernel) -> None:
+    """There is no authority for it: the reason says so, and nothing is applied, whoever holds the invocation.
+    An attempt that is not there is not found.
+    """
     space = kernel.space(kernel.project())
     claimed = kernel.claim(kernel.invocation(space, kernel.said(space, "why?", "question")))
     digest = {"class": "structural_public", "algorithm": "sha-256", "value_hex": "0" * 64}
@@ -328,8 +338,9 @@ def test_a_model_call_is_held_to_its_fence_and_then_unavailable(kernel: Kernel) 
     answered = kernel.write("model_complete", args, project=space["project_id"], socket=WORKER)
     assert kernel.problem(answered) == "unavailable"
     assert answered["problem"]["ext"]["dev.tallystick.outcome"] == {"state": "not_applied"}
-    stale = kernel.write(
-        "model_complete", {**args, "fence_epoch": 2}, project=space["project_id"], socket=WORKER
-    )
-    assert kernel.problem(stale) == "stale-lease"
+    for changed, kind in (({"fence_epoch": 2}, "unavailable"), ({"attempt_id": "att-none"}, "not-found")):
+        refused = kernel.write(
+            "model_complete", {**args, **changed}, project=space["project_id"], socket=WORKER
+        )
+        assert kernel.problem(refused) == kind
     assert "canary" not in repr(kernel.dump())

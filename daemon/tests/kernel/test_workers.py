@@ -212,6 +212,36 @@ def test_before_not_before_and_after_the_deadline(kernel: Kernel, space: Json) -
     assert kernel.problem(kernel.claim(later, key="late")) == "deadline-exceeded"
 
 
+@pytest.mark.parametrize(
+    ("deadline", "kind"),
+    [
+        ("0000-02-29T00:00:00Z", "deadline-exceeded"),
+        ("0001-01-01T00:00:00+23:59", "deadline-exceeded"),
+        ("9999-12-31T23:59:59-23:59", None),
+        ("9999-12-31T23:59:60Z", None),
+        ("2099-01-01T00:00:00.123456789+05:30", None),
+    ],
+)
+def test_any_time_of_the_wire_is_a_time(kernel: Kernel, space: Json, deadline: str, kind: str | None) -> None:
+    """The first and the last that the protocol can write, as a deadline and as a beginning."""
+    asked = {
+        "assistant_deployment_id": "dep-local-dev",
+        "assistant_deployment_revision": 1,
+        "deadline": deadline,
+    }
+    answered = kernel.write("invocation_create", asked, project=space["project_id"])
+    assert answered["outcome"] == "ok" if kind is None else kernel.problem(answered) == kind
+    asked |= {"deadline": "9999-12-31T23:59:59-23:59", "not_before": deadline}
+    made = kernel.ok("invocation_create", asked, project=space["project_id"])
+    assert made["not_before"] == deadline
+    claimed = kernel.claim(made)
+    if kind is None:
+        assert kernel.problem(claimed) == "unavailable"
+        assert deadline in claimed["problem"]["detail"]
+    else:
+        assert claimed["outcome"] == "ok"
+
+
 def test_a_deadline_in_the_past_is_refused(kernel: Kernel, space: Json) -> None:
     """Nothing is queued that nobody could do."""
     refused = kernel.write(
@@ -266,10 +296,30 @@ def test_a_person_between_claim_and_append_is_not_noticed(
 
 
 def test_a_worker_cancels_nothing(kernel: Kernel, space: Json, worker: Worker) -> None:
-    """There are no children of an attempt here."""
+    """There are no children of an attempt here, while it holds its invocation and afterwards."""
     args = {"invocation_id": worker.invocation["invocation_id"], **worker.binding}
-    refused = kernel.write("invocation_cancel", args, key="c", project=space["project_id"], socket=WORKER)
-    assert kernel.problem(refused) == "not-found"
+
+    def cancel(**changed: object) -> str:
+        how: Json = {"project": space["project_id"], "socket": WORKER}
+        return kernel.problem(kernel.write("invocation_cancel", {**args, **changed}, **how))
+
+    assert [cancel(), cancel(fence_epoch=2), cancel(invocation_id="inv-none")] == ["not-found"] * 3
+    assert worker.complete()["outcome"] == "ok"
+    assert cancel() == "not-found"
+    shown = kernel.read(
+        "invocation_show", {"invocation_id": args["invocation_id"]}, project=space["project_id"]
+    )
+    assert shown["result"]["state"] == "succeeded"
+
+
+@pytest.mark.parametrize("result_ref", ["", "two words", "r" * 129, None, {"ref": "res-1"}])
+def test_a_result_is_named_by_an_identifier(kernel: Kernel, worker: Worker, result_ref: object) -> None:
+    """Anything else is invalid, and the attempt goes on."""
+    args = {"invocation_id": worker.invocation["invocation_id"], **worker.binding}
+    refused = kernel.write("invocation_complete", {**args, "result_ref": result_ref}, socket=WORKER)
+    assert kernel.problem(refused) == "invalid"
+    done = kernel.write("invocation_complete", {**args, "result_ref": "r" * 128}, socket=WORKER)
+    assert done["result"]["state"] == "succeeded"
 
 
 def test_an_erased_item_makes_the_claim_unavailable(kernel: Kernel, invocation: Json) -> None:

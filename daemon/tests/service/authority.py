@@ -101,7 +101,7 @@ assistant_alias_list                 | admitted | invalid  | unknown  | unknown 
 assistant_alias_update               | admitted | invalid  | unknown  | unknown | unknown | unknown
 assistant_alias_revoke               | admitted | invalid  | unknown  | unknown | unknown | unknown
 application_event_emit               | unknown  | unknown  | admitted | stale   | nothing | invalid
-model_complete                       | unknown  | unknown  | admitted | stale   | nothing | invalid
+model_complete                       | unknown  | unknown  | admitted | admitted | nothing | invalid
 artifact_upload_begin                | admitted | invalid  | unknown  | unknown | unknown | unknown
 artifact_upload_show                 | admitted | invalid  | unknown  | unknown | unknown | unknown
 artifact_upload_credential           | admitted | invalid  | unknown  | unknown | unknown | unknown
@@ -135,7 +135,8 @@ tallystick_artifact_list             | admitted | invalid  | unknown  | unknown 
 tallystick_artifact_get              | admitted | invalid  | unknown  | unknown | unknown | unknown
 """
 """An attempt that is named where the operation takes none is ``invalid``: arguments are closed. A claim names
-an invocation and no attempt. A worker that cancels finds nothing: an attempt has no children."""
+an invocation and no attempt. A worker that cancels finds nothing: an attempt has no children. Nobody has a
+model, whose turn ever it is."""
 
 ADMITTED: Final = "admitted"
 """Let in by everything that judges who calls and how; what it then names need not be there."""
