@@ -90,7 +90,8 @@ def confirm(tx: Transaction, request: Request, admission: Admission) -> Applied 
     project = _project(admission)
     row = _find(tx, project, args.change_id)
     prepared.check_prepared(request, POLICY_CHANGE, row, prepared.CONFIRM)
-    if prepared.has_moved(tx, row, _scope(tx, project)):
+    scope = _scope(tx, project)
+    if prepared.has_moved(tx, row, scope):
         return prepared.find_stale(tx, POLICY_CHANGE, row)
     proposed = msgspec.json.decode(row.record, type=_Proposed)
     tx.update_project(
@@ -99,7 +100,7 @@ def confirm(tx: Transaction, request: Request, admission: Admission) -> Applied 
         policy_set_ref=proposed.proposed_policy_set_ref,
         default_classification_ref=proposed.proposed_default_classification_ref,
     )
-    return prepared.end(tx, POLICY_CHANGE, row, prepared.CONFIRM, args.decision_receipt_ref)
+    return prepared.end(tx, POLICY_CHANGE, scope, row, prepared.CONFIRM, args.decision_receipt_ref)
 
 
 class _Proposed(msgspec.Struct):
@@ -113,9 +114,10 @@ def cancel(tx: Transaction, request: Request, admission: Admission) -> Applied:
     """``project_access_policy_change_cancel``."""
     args = request.args
     assert isinstance(args, arguments.ProjectAccessPolicyChangeCancelArgs)
-    row = _find(tx, _project(admission), args.change_id)
+    project = _project(admission)
+    row = _find(tx, project, args.change_id)
     prepared.check_prepared(request, POLICY_CHANGE, row, prepared.CANCEL)
-    return prepared.end(tx, POLICY_CHANGE, row, prepared.CANCEL)
+    return prepared.end(tx, POLICY_CHANGE, _scope(tx, project), row, prepared.CANCEL)
 
 
 # --- reads --------------------------------------------------------------------------------------------------
@@ -154,5 +156,6 @@ def _scope(view: View, project: ProjectRow) -> Scope:
         project=project.position,
         subject=project.position,
         revision=project.revision,
+        classification=project.default_classification_ref,
         spaces=tuple(int(row[0]) for row in spaces),
     )

@@ -36,7 +36,6 @@ import msgspec
 from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Refused, Transaction
 from tallyd.ledger.view import ProjectRow, Value, View
-from tallyd.operations.projects import CLASS_DEFAULT
 from tallyd.operations.results import check_revision
 from tallystick.protocol import limits
 from tallystick.protocol.digests import cod
@@ -92,6 +91,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     project: int
     subject: int
     revision: int
+    classification: str
+    """By default, of what is in it: a change is told to whoever may read that."""
     spaces: tuple[int, ...]
 
 
@@ -192,7 +193,7 @@ def prepare(
         record=skeleton.encode(said),
     )
     tx.insert("prepared_changes", **{field: getattr(row, field) for field in row.__struct_fields__})
-    return _told(tx, family, row, digits)
+    return _told(tx, family, scope, row, digits)
 
 
 def audience_digest(audience: dict[str, object]) -> str:
@@ -272,9 +273,13 @@ def find_stale(tx: Transaction, family: Family, row: ChangeRow) -> Refused:
     return Refused(_ended(family, _end(tx, row, FIND_STALE)).problem)
 
 
-def end(tx: Transaction, family: Family, row: ChangeRow, done: str, receipt: str | None = None) -> Applied:
-    """Confirms or cancels a change: in its one event, whatever else the command has changed."""
-    return _told(tx, family, _end(tx, row, done, receipt), tx.new_id())
+def end(
+    tx: Transaction, family: Family, scope: Scope, row: ChangeRow, done: str, receipt: str | None = None
+) -> Applied:
+    """Confirms or cancels a change: in its one event, whatever else the command has changed. ``scope`` is as
+    it was before that.
+    """
+    return _told(tx, family, scope, _end(tx, row, done, receipt), tx.new_id())
 
 
 def _end(tx: Transaction, row: ChangeRow, done: str, receipt: str | None = None) -> ChangeRow:
@@ -288,10 +293,10 @@ def _end(tx: Transaction, row: ChangeRow, done: str, receipt: str | None = None)
     return msgspec.structs.replace(row, **columns)
 
 
-def _told(tx: Transaction, family: Family, row: ChangeRow, event_digits: bytes) -> Applied:
-    """The change's event, in its subject's stream. A change is made of identifiers alone, and is classified
-    as the protocol does it: not as what it reaches.
-    """
+def _told(
+    tx: Transaction, family: Family, scope: Scope, row: ChangeRow, event_digits: bytes
+) -> Applied:
+    """The change's event, in its subject's stream, classified as what else is told of the subject."""
     tx.emit(
         Event(
             event_id=event_digits,
@@ -301,7 +306,7 @@ def _told(tx: Transaction, family: Family, row: ChangeRow, event_digits: bytes) 
             resource_revision=row.revision,
             stream=row.subject,
             project=row.project,
-            classification=CLASS_DEFAULT,
+            classification=scope.classification,
             payload=record(family, row),
         )
     )

@@ -79,7 +79,7 @@ def confirm(tx: Transaction, request: Request, admission: Admission) -> Applied 
         policy_set_ref=proposed.proposed_policy_set_ref,
         default_classification_ref=proposed.proposed_default_classification_ref,
     )
-    return prepared.end(tx, WIDENING, row, prepared.CONFIRM, args.decision_receipt_ref)
+    return prepared.end(tx, WIDENING, _scope(space), row, prepared.CONFIRM, args.decision_receipt_ref)
 
 
 class _Proposed(msgspec.Struct):
@@ -94,9 +94,9 @@ def cancel(tx: Transaction, request: Request, admission: Admission) -> Applied:
     """``space_access_widen_cancel``: in any status of the space."""
     args = request.args
     assert isinstance(args, arguments.SpaceAccessWidenCancelArgs)
-    row, _ = _steered(tx, request, admission, args.widening_id)
+    row, space = _steered(tx, request, admission, args.widening_id)
     prepared.check_prepared(request, WIDENING, row, prepared.CANCEL)
-    return prepared.end(tx, WIDENING, row, prepared.CANCEL)
+    return prepared.end(tx, WIDENING, _scope(space), row, prepared.CANCEL)
 
 
 # --- reads --------------------------------------------------------------------------------------------------
@@ -156,5 +156,9 @@ def _steered(
 
 def _scope(space: SpaceRow) -> Scope:
     return Scope(
-        project=space.project, subject=space.position, revision=space.revision, spaces=(space.position,)
+        project=space.project,
+        subject=space.position,
+        revision=space.revision,
+        classification=space.default_classification_ref,
+        spaces=(space.position,),
     )

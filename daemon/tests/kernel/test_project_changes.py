@@ -174,6 +174,16 @@ def test_preparing_changes_the_project_in_nothing(kernel: Kernel, project: str) 
     assert project_of(kernel, project) == before
 
 
+def test_a_changes_events_are_classified_as_its_project_is_until_then(kernel: Kernel, project: str) -> None:
+    """As the project's own events are; a change of that is told as before, and what follows as it is then."""
+    narrowing = {"proposed_default_classification_ref": "class-secret"}
+    cancel(kernel, prepare(kernel, project))
+    confirm(kernel, prepare(kernel, project, narrowing))
+    prepare(kernel, project)
+    told = [event["classification_ref"] for event in events(kernel, project)[1:]]
+    assert told == ["class-default"] * 4 + ["class-secret"]
+
+
 def test_preparing_compares_the_projects_revision(kernel: Kernel, project: str) -> None:
     """Another revision is stale."""
     assert kernel.problem(kernel.write(PREPARE, STRICT, project=project, rev=0)) == "stale-revision"

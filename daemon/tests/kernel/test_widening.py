@@ -126,6 +126,20 @@ def test_preparing_changes_the_space_in_nothing(kernel: Kernel, space: Json) -> 
     assert space_of(kernel, space) == before
 
 
+def test_a_widenings_events_are_classified_as_its_space_is_until_then(kernel: Kernel) -> None:
+    """Whoever is not to read the space by default is not told of what is to become of it; once it is widened,
+    what follows is told as widely.
+    """
+    secret = {"visibility": "restricted", "default_classification_ref": "class-secret"}
+    space = kernel.ok("space_create", {"title": "the vault", **secret}, project=kernel.project())
+    cancel(kernel, space, prepare(kernel, space))
+    opening = {"proposed_default_classification_ref": "class-default"}
+    confirm(kernel, space, prepare(kernel, space, opening))
+    prepare(kernel, space)
+    told = [event["classification_ref"] for event in events(kernel, space)[2:]]
+    assert told == ["class-secret"] * 4 + ["class-default"]
+
+
 def test_preparing_compares_the_spaces_revision(kernel: Kernel, space: Json) -> None:
     """Another revision is stale; the space's own is what the widening binds."""
     args = {"space_id": space["space_id"]}
