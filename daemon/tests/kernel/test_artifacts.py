@@ -574,6 +574,28 @@ def test_chunks_go_up_and_come_down(kernel: Kernel) -> None:
     assert b64decode(get(kernel, upload, 65_530, length=12)["result"]["data"]) == content[65_530:65_542]
 
 
+def test_a_read_opens_one_file_however_many_there_are(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row names it: no other file is looked into, and no directory gone through."""
+    uploads = [available(kernel, f"number {n}".encode()) for n in range(5)]
+    opened, opens = [], os.open
+
+    def noting(path: str, *how: Any, **more: Any) -> int:
+        opened.append(path)
+        return opens(path, *how, **more)
+
+    def unwanted(path: str) -> list[str]:
+        raise AssertionError(f"{path} was gone through")
+
+    monkeypatch.setattr(os, "open", noting)
+    monkeypatch.setattr(os, "listdir", unwanted)
+    monkeypatch.setattr(os, "scandir", unwanted)
+    assert b64decode(get(kernel, uploads[3], 0)["result"]["data"]) == b"number 3"
+    assert len(opened) == 1
+    assert uploads[3]["artifact_id"] in opened[0]
+
+
 def test_an_empty_upload_over_the_socket_is_there(kernel: Kernel) -> None:
     """Its one chunk is the empty one; without it there is nothing to seal, as without any other bytes."""
     sent, silent = (kernel.ok("tallystick_artifact_begin", declared(b"")) for _ in range(2))
