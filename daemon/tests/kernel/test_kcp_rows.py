@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from tallystick.protocol.digests import branch_genesis
+from tallystick.protocol.digests import branch_genesis, branch_next
 
 from .kernel import AT_HEAD, Json, Kernel
 
@@ -86,6 +86,42 @@ def test_an_invocation_is_asked_for_where_it_can_be(kernel: Kernel, space: Json)
     kernel.ok("space_archive", {"space_id": space["space_id"]}, project=project)
     assert kernel.problem(kernel.write("invocation_create", asked, project=project)) == "stale-revision"
 
+
+def redacted(kernel: Kernel, said: Json) -> None:
+    """Erases the body of a contribution."""
+    args = {"contribution_ref": said["contribution_id"], "reason_class": "mistake"}
+    kernel.ok("contribution_redact", args, project=said["project_id"])
+
+
+def test_a_redaction_leaves_the_head_where_it_was(kernel: Kernel, space: Json) -> None:
+    """Whoever folded the head before appends to the same one after it."""
+    said = kernel.said(space, "canary")
+    asked = {"branch_id": space["main_branch_id"]}
+    before = kernel.read("tallystick_branch_show", asked, project=space["project_id"])["result"]
+    folded = branch_next(branch_genesis(space["main_branch_id"]), 1, said["content_digest"])
+    assert before["branch_head_digest"] == folded
+    redacted(kernel, said)
+    after = kernel.read("tallystick_branch_show", asked, project=space["project_id"])["result"]
+    assert after == before
+    assert kernel.append(space, "next", more={"expected_head_digest": folded}, ext={})["outcome"] == "ok"
+
+
+def test_pages_go_on_across_an_erasure(kernel: Kernel, space: Json) -> None:
+    """A list that was begun before one of its rows was erased shows each row once, that one without its
+    words.
+    """
+    said = [kernel.said(space, f"canary {number}") for number in range(4)]
+    asked: Json = {"space_id": space["space_id"], "limit": 2}
+    first = kernel.read("contribution_list", asked, project=space["project_id"])["result"]
+    redacted(kernel, said[2])
+    kernel.said(space, "later")
+    going = {**asked, "after": first["next"], "snapshot": first["snapshot"]}
+    second = kernel.read("contribution_list", going, project=space["project_id"])["result"]
+    assert [item["contribution_id"] for item in first["items"] + second["items"]] == [
+        each["contribution_id"] for each in said
+    ]
+    assert [item["body_parts"][0]["text"] for item in second["items"]] == ["", "canary 3"]
+    assert "next" not in second
 
 FAULTS: dict[str, Json] = {
     "space": {"space_id": "space-unknown"},
