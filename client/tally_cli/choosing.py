@@ -48,12 +48,14 @@ def pages(call: Call, page: Callable[[str | None, str | None], Request[object]])
 
 def projects(call: Call) -> Iterator[Record]:
     """All projects, in the order in which they were made."""
-    return pages(call, lambda after, snapshot: calls.project_list(after=after, snapshot=snapshot))
+    return pages(call, lambda after, snapshot: calls.projects.project_list(after=after, snapshot=snapshot))
 
 
 def spaces(call: Call, project_id: str) -> Iterator[Record]:
     """All spaces of a project, in the order in which they were made."""
-    return pages(call, lambda after, snapshot: calls.space_list(project_id, after=after, snapshot=snapshot))
+    return pages(
+        call, lambda after, snapshot: calls.spaces.space_list(project_id, after=after, snapshot=snapshot)
+    )
 
 
 def choose_project(call: Call, wanted: str | None) -> str:
@@ -67,7 +69,7 @@ def choose_project(call: Call, wanted: str | None) -> str:
 def choose_space(call: Call, project_id: str, wanted: str | None) -> Record:
     """The space that is meant. Raises `Trouble` (exit 2) where that is not clear."""
     if wanted is not None and re.fullmatch(r"space-[0-9a-f]{32}", wanted):
-        return call.ask(calls.space_show(project_id, wanted))
+        return call.ask(calls.spaces.space_show(project_id, wanted))
     hint = f"`tally space create --project {project_id} TITLE` makes one."
     return _only(list(spaces(call, project_id)), wanted, "space", "title", hint)
 

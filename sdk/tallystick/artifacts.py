@@ -42,7 +42,7 @@ class UploadOptions(TypedDict, total=False):
 
 
 def upload(
-    source: BinaryIO, media_type: str = calls.OCTETS, **options: Unpack[UploadOptions]
+    source: BinaryIO, media_type: str = calls.artifacts.OCTETS, **options: Unpack[UploadOptions]
 ) -> Conversation[records.Artifact]:
     """Declares what ``source`` holds, sends what is not there yet, and has it sealed. ``source`` can be
     sought in.
@@ -52,7 +52,7 @@ def upload(
     key, project = options.get("key"), options.get("project")
     sha256, size = _measure(source)
     keyed: calls.WriteOptions = {} if key is None else {"key": key}
-    begun: records.ArtifactUploadBegun = yield calls.artifact_begin(
+    begun: records.ArtifactUploadBegun = yield calls.artifacts.artifact_begin(
         sha256,
         size,
         media_type,
@@ -63,12 +63,12 @@ def upload(
     yield from _send(source, begun.upload_id, size, project)
     sealing: calls.WriteOptions = {} if key is None else {"key": f"{key}.seal"}
     sealing["deadline_seconds"] = _FINALIZE_SECONDS_MIN + size / _SEALED_BYTES_A_SECOND
-    ended: records.ArtifactUpload = yield calls.artifact_upload_finalize(
+    ended: records.ArtifactUpload = yield calls.artifacts.artifact_upload_finalize(
         begun.upload_id, project=project, **sealing
     )
     if ended.state != "completed":
         raise UploadRejected(begun.upload_id)
-    artifact: records.Artifact = yield calls.artifact_show(begun.artifact_id, project=project)
+    artifact: records.Artifact = yield calls.artifacts.artifact_show(begun.artifact_id, project=project)
     return artifact
 
 
@@ -78,7 +78,7 @@ def download(artifact_id: str, target: BinaryIO, *, offset: int = 0) -> Conversa
     What came before an error is whole: the download goes on from there.
     """
     while True:
-        got: records.ArtifactBytes = yield calls.artifact_get(artifact_id, offset)
+        got: records.ArtifactBytes = yield calls.artifacts.artifact_get(artifact_id, offset)
         data = b64decode(got.data)
         target.write(data)
         offset += len(data)
@@ -99,7 +99,7 @@ def _send(source: BinaryIO, upload_id: str, size: int, project: calls.Project | 
     """What is not there yet. An upload that takes nothing any more has all: its finalize says how it ended.
     """
     try:
-        received = (yield calls.artifact_put(upload_id, 0, b"", project=project)).received_bytes
+        received = (yield calls.artifacts.artifact_put(upload_id, 0, b"", project=project)).received_bytes
     except StaleRevision:
         return
     source.seek(received)
@@ -107,4 +107,5 @@ def _send(source: BinaryIO, upload_id: str, size: int, project: calls.Project | 
         chunk = source.read(min(limits.ARTIFACT_CHUNK_BYTES_MAX, size - received))
         if not chunk:
             return  # the file has become shorter, which the finalize finds
-        received = (yield calls.artifact_put(upload_id, received, chunk, project=project)).received_bytes
+        put = calls.artifacts.artifact_put(upload_id, received, chunk, project=project)
+        received = (yield put).received_bytes

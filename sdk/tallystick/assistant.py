@@ -46,13 +46,13 @@ _RESULTS: Final = {
 }
 """The steps that an assistant makes, and the record that each gives."""
 
-_append = calls.as_worker(calls.append)
-_relate = calls.as_worker(calls.relation_assert)
-_assemble = calls.as_worker(calls.context_assembly_create)
+_append = calls.workers.as_worker(calls.contributions.append)
+_relate = calls.workers.as_worker(calls.contributions.relation_assert)
+_assemble = calls.workers.as_worker(calls.context.context_assembly_create)
 
 
 class Extra(TypedDict, total=False):
-    """The further arguments of a contribution; ``calls.append`` says what they are."""
+    """The further arguments of a contribution; ``calls.contributions.append`` says what they are."""
 
     media_type: str
     language: str
@@ -116,7 +116,7 @@ class InvocationContext:
     @property
     def space(self) -> calls.SpaceRef:
         """The space that the invocation belongs to. Raises ValueError where it has none."""
-        space = calls.space_of(self._claim)
+        space = calls.workers.space_of(self._claim)
         if space is None:
             raise ValueError(f"the invocation {self.invocation.invocation_id} has no space to write in")
         return space
@@ -136,7 +136,7 @@ class InvocationContext:
         kind: str,
         text: str | None = None,
         *,
-        parts: Sequence[calls.Part] | None = None,
+        parts: Sequence[calls.contributions.Part] | None = None,
         operation_key: str = "answer",
         addresses: calls.Linkable | None = None,
         **extra: Unpack[Extra],

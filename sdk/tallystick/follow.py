@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tallystick import calls, journal
+from tallystick.calls.values import project_id
 from tallystick.core import Read
 from tallystick.errors import CursorExpired, CursorStoreError
 
@@ -77,7 +78,7 @@ class Follower:
         type_prefixes: Sequence[str] = (),
         store: CursorStore | None = None,
     ) -> None:
-        self._source = calls.project_id(source)
+        self._source = project_id(source)
         self._type_prefixes = tuple(type_prefixes)
         self._store = store
         stored = None if store is None else store.open(self._source, self._type_prefixes)
@@ -88,8 +89,8 @@ class Follower:
     def next_call(self) -> Read[records.EventPage | records.EventBatch]:
         """A read where there is no cursor yet, a wait from then on."""
         if self._place.cursor is None:
-            return calls.events_read(self._source, type_prefixes=self._type_prefixes)
-        return calls.events_wait(self._source, self._place.cursor, type_prefixes=self._type_prefixes)
+            return calls.events.events_read(self._source, type_prefixes=self._type_prefixes)
+        return calls.events.events_wait(self._source, self._place.cursor, type_prefixes=self._type_prefixes)
 
     def news(self, page: records.EventPage | records.EventBatch) -> list[records.Event]:
         """The page's events that the consumer has not taken yet."""

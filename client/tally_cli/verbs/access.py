@@ -10,7 +10,7 @@ from tally_cli.calling import Call, Record, key_option, keyed, text, verb
 from tally_cli.choosing import choose_project, choose_space, pages, project_option, space_option, space_ref
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
-from tallystick import calls, space_calls
+from tallystick import calls
 
 ROLES: Final = ("steward", "contributor", "observer")
 KINDS: Final = ("principal", "assistant_deployment", "service", "peer_projection")
@@ -45,7 +45,9 @@ def _participants(call: Call, where: calls.SpaceRef) -> list[Record]:
     return list(
         pages(
             call,
-            lambda after, snapshot: space_calls.space_participant_list(where, after=after, snapshot=snapshot),
+            lambda after, snapshot: calls.participants.space_participant_list(
+                where, after=after, snapshot=snapshot
+            ),
         )
     )
 
@@ -81,7 +83,7 @@ def participants_propose(
     It has no rights before it is admitted. A subject takes part once: who was removed is not proposed again.
     """
     where = _where(call, project, space)
-    made = call.ask(space_calls.space_participant_add(where, subject, role, kind=kind, **keyed(key)))
+    made = call.ask(calls.participants.space_participant_add(where, subject, role, kind=kind, **keyed(key)))
     call.made(made, "participant_id", text(made, "role"), text(made, "subject_ref"))
 
 
@@ -98,8 +100,8 @@ def participants_admit(
     """Let in who is proposed, in the ROLE that you say: refused where another one is proposed now."""
     where = _where(call, project, space)
     found = _participant(call, where, participant)
-    digest = space_calls.participant_digest(found, role=role)
-    let_in = space_calls.space_participant_activate(
+    digest = calls.participants.participant_digest(found, role=role)
+    let_in = calls.participants.space_participant_activate(
         where.project_id, text(found, "participant_id"), digest, **keyed(key)
     )
     _tell(call, call.ask(let_in))
@@ -127,7 +129,7 @@ def participants_change(
         raise click.UsageError("Give --role, --mute or --unmute.")
     where = _where(call, project, space)
     found = _participant(call, where, participant)
-    changed = space_calls.space_participant_update(
+    changed = calls.participants.space_participant_update(
         where.project_id,
         text(found, "participant_id"),
         role=role,
@@ -149,7 +151,7 @@ def participants_remove(
     """Take a participant's part from it, for good. What it wrote stands."""
     where = _where(call, project, space)
     found = text(_participant(call, where, participant), "participant_id")
-    _tell(call, call.ask(space_calls.space_participant_remove(where.project_id, found, **keyed(key))))
+    _tell(call, call.ask(calls.participants.space_participant_remove(where.project_id, found, **keyed(key))))
 
 
 def _tell(call: Call, participant: Record) -> None:
@@ -186,7 +188,7 @@ def grant_give(
 
     Each implies reading.
     """
-    given = space_calls.space_access_grant_create(
+    given = calls.participants.space_access_grant_create(
         _where(call, project, space),
         subject,
         actions,
@@ -207,7 +209,9 @@ def grant_list(call: Call, project: str | None, space: str | None) -> None:
     where = _where(call, project, space)
     given = pages(
         call,
-        lambda after, snapshot: space_calls.space_access_grant_list(where, after=after, snapshot=snapshot),
+        lambda after, snapshot: calls.participants.space_access_grant_list(
+            where, after=after, snapshot=snapshot
+        ),
     )
     call.tell_all(given, _GRANT)
 
@@ -220,5 +224,5 @@ def grant_list(call: Call, project: str | None, space: str | None) -> None:
 def grant_revoke(call: Call, grant: str, project: str | None, key: str | None) -> None:
     """Take the GRANT with that id back."""
     project_id = choose_project(call, project)
-    ended = call.ask(space_calls.space_access_grant_revoke(project_id, grant, **keyed(key)))
+    ended = call.ask(calls.participants.space_access_grant_revoke(project_id, grant, **keyed(key)))
     call.made(ended, "space_access_id", text(ended, "status"))

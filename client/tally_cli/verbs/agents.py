@@ -15,7 +15,7 @@ from tally_cli.calling import Call, Record, key_option, keyed, text, verb
 from tally_cli.choosing import pages
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
-from tallystick import agent_calls
+from tallystick import calls
 from tallystick.paths import WORKER_SOCKET, check_socket_path
 
 _AGENT: Final = ("agent_id", "status", "expires_at", "deployments", "name")
@@ -59,11 +59,11 @@ def agent_add(
     nothing but its id is printed into a pipe.
     """
     check_socket_path(os.path.join(call.paths.runtime_dir, _LONGEST_DIRECTORY, WORKER_SOCKET))
-    credential = agent_calls.new_credential() if credential_file is None else _kept(credential_file)
+    credential = calls.agents.new_credential() if credential_file is None else _kept(credential_file)
     made = call.ask(
-        agent_calls.agent_add(
+        calls.agents.agent_add(
             name,
-            agent_calls.credential_sha256(credential),
+            calls.agents.credential_sha256(credential),
             peer_uid=uid,
             deployments=deployments or None,
             classification_ceiling_ref=ceiling,
@@ -100,12 +100,12 @@ def _kept(path: str) -> str:
     except FileExistsError:
         with open(path, encoding="ascii", errors="replace") as file:
             kept = file.readline().strip()
-        if len(kept) < agent_calls.CREDENTIAL_BYTES:
-            least = agent_calls.CREDENTIAL_BYTES
+        if len(kept) < calls.agents.CREDENTIAL_BYTES:
+            least = calls.agents.CREDENTIAL_BYTES
             words = f"{path} holds no credential, which has {least} characters at least. Name another file."
             raise Trouble(Exit.LOCAL_FILE, "file", words) from None
         return kept
-    credential = agent_calls.new_credential()
+    credential = calls.agents.new_credential()
     with open(descriptor, "w", encoding="ascii") as file:
         file.write(f"{credential}\n")
         file.flush()
@@ -115,7 +115,7 @@ def _kept(path: str) -> str:
 
 def _agents(call: Call) -> list[Record]:
     return list(
-        pages(call, lambda after, snapshot: agent_calls.agent_list(after=after, snapshot=snapshot))
+        pages(call, lambda after, snapshot: calls.agents.agent_list(after=after, snapshot=snapshot))
     )
 
 
@@ -164,5 +164,5 @@ def _line(value: object) -> str:
 def agent_revoke(call: Call, agent: str, key: str | None) -> None:
     """Let the AGENT with that id or name in no more, for good. What it did stands."""
     found = agent if key is not None and agent.startswith("agent-") else text(_find(call, agent), "agent_id")
-    ended = call.ask(agent_calls.agent_revoke(found, **keyed(key)))
+    ended = call.ask(calls.agents.agent_revoke(found, **keyed(key)))
     call.made(ended, "agent_id", text(ended, "status"), text(ended, "name"))

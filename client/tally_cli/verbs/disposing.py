@@ -14,7 +14,7 @@ from tally_cli.calling import Call, key_option, keyed, text, verb
 from tally_cli.choosing import choose_project, project_option
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
-from tallystick import space_calls
+from tallystick import calls
 
 reason_option = click.option(
     "--reason", metavar="CLASS", default="unspecified", show_default=True,
@@ -42,12 +42,14 @@ def withdraw(
         raise click.UsageError("A relation has no replacement: leave --for out, and relate anew.")
     project_id = choose_project(call, project)
     if ref.startswith("rel-"):
-        said = call.ask(space_calls.relation_retract(project_id, ref, reason, **keyed(key)))
+        said = call.ask(calls.dispositions.relation_retract(project_id, ref, reason, **keyed(key)))
     elif replacement is not None:
-        superseded = space_calls.contribution_supersede(project_id, ref, replacement, reason, **keyed(key))
+        superseded = calls.dispositions.contribution_supersede(
+            project_id, ref, replacement, reason, **keyed(key)
+        )
         said = call.ask(superseded)
     else:
-        said = call.ask(space_calls.contribution_withdraw(project_id, ref, reason, **keyed(key)))
+        said = call.ask(calls.dispositions.contribution_withdraw(project_id, ref, reason, **keyed(key)))
     call.made(said, "disposition_id", text(said, "kind"), ref)
 
 
@@ -69,7 +71,7 @@ def redact(call: Call, ref: str, reason: str, yes: bool, project: str | None, ke
         _ask_first(
             call, f"Erase what {ref} says? This cannot be undone. Who said it and when stays on record."
         )
-    said = call.ask(space_calls.contribution_redact(project_id, ref, reason, **keyed(key)))
+    said = call.ask(calls.dispositions.contribution_redact(project_id, ref, reason, **keyed(key)))
     call.made(said, "disposition_id", text(said, "kind"), ref)
 
 
@@ -94,7 +96,7 @@ def erase(call: Call, ref: str, reason: str, yes: bool, key: str | None) -> None
             call, f"Erase the content of {ref}? This cannot be undone. Who did what and when stays on record."
         )
     named = {"event_id": ref} if ref.startswith("evt-") else {"object_ref": ref}
-    said = call.ask(space_calls.erase(reason, **named, **keyed(key)))
+    said = call.ask(calls.dispositions.erase(reason, **named, **keyed(key)))
     call.made(said, "erasure_id", text(said, "state"), ref)
 
 

@@ -32,7 +32,7 @@ def project() -> None:
 @verb
 def project_create(call: Call, name: str, key: str | None) -> None:
     """Make a project called NAME."""
-    made = call.ask(calls.project_create(name, **keyed(key)))
+    made = call.ask(calls.projects.project_create(name, **keyed(key)))
     call.made(made, "project_id", text(made, "name"))
 
 
@@ -48,7 +48,7 @@ def project_list(call: Call) -> None:
 @verb
 def project_show(call: Call, project: str | None) -> None:
     """Show the PROJECT with that id or name, or the only one."""
-    _tell_fields(call, call.ask(calls.project_show(choose_project(call, project))))
+    _tell_fields(call, call.ask(calls.projects.project_show(choose_project(call, project))))
 
 
 @click.group()
@@ -68,7 +68,7 @@ def space() -> None:
 def space_create(call: Call, title: str, project: str | None, visibility: str, key: str | None) -> None:
     """Make a space called TITLE."""
     project_id = choose_project(call, project)
-    made = call.ask(calls.space_create(project_id, title, visibility=visibility, **keyed(key)))
+    made = call.ask(calls.spaces.space_create(project_id, title, visibility=visibility, **keyed(key)))
     call.made(made, "space_id", text(made, "title"))
 
 

@@ -13,7 +13,7 @@ from tally_cli.choosing import choose_project, choose_space, project_option, spa
 from tally_cli.exits import Exit
 from tally_cli.output import to_json
 from tally_cli.trouble import Trouble
-from tallystick import calls, space_calls
+from tallystick import calls
 from tallystick.protocol.limits import INLINE_TEXT_SCALARS_MAX, REQUEST_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def say(
     """
     body = _body(words, file)
     where = space_ref(choose_space(call, choose_project(call, project), space))
-    request = calls.append(
+    request = calls.contributions.append(
         where,
         kind,
         body,
@@ -152,7 +152,9 @@ def relate(
     one, other = _find(call, project_id, from_ref), _find(call, project_id, to_ref)
     where = calls.SpaceRef(project_id, text(one, "space_id"), text(one, "origin_branch_id"))
     relation = call.ask(
-        calls.relation_assert(where, kind, _pin(one), _pin(other), rationale_ref=rationale, **keyed(key))
+        calls.contributions.relation_assert(
+            where, kind, _pin(one), _pin(other), rationale_ref=rationale, **keyed(key)
+        )
     )
     call.made(relation, "relation_id", text(relation, "kind"))
 
@@ -161,7 +163,7 @@ def _find(call: Call, project_id: str, ref: str) -> Record:
     """A contribution or a relation of a project, by its id."""
     if ref.startswith("rel-"):
         return _relation(call, project_id, ref)
-    return call.ask(calls.contribution_show(project_id, ref))
+    return call.ask(calls.contributions.contribution_show(project_id, ref))
 
 
 def _pin(record: Record) -> ObjectRef:
@@ -173,7 +175,7 @@ def _pin(record: Record) -> ObjectRef:
 
 def _relation(call: Call, project_id: str, ref: str) -> Record:
     """A relation, and what became of it."""
-    shown = call.ask(space_calls.relation_show(project_id, ref))
+    shown = call.ask(calls.contributions.relation_show(project_id, ref))
     return {**cast(Record, shown["relation"]), "dispositions": shown["dispositions"]}
 
 
@@ -183,7 +185,7 @@ def events(
     """All events of a project that there are now, from the first, or after a cursor."""
     while True:
         page = call.ask(
-            calls.events_read(project_id, after_cursor=after, type_prefixes=type_prefixes)
+            calls.events.events_read(project_id, after_cursor=after, type_prefixes=type_prefixes)
         )
         found = cast(list[Record], page["events"])
         yield from found
@@ -214,9 +216,9 @@ def show(call: Call, ref: str, raw: bool, project: str | None) -> None:
 def _shown(call: Call, ref: str, project: str | None) -> Record:
     prefix = ref.partition("-")[0]
     if prefix == "evt":
-        return call.ask(calls.event_payload(ref))
+        return call.ask(calls.events.event_payload(ref))
     if prefix == "proj":
-        return call.ask(calls.project_show(ref))
+        return call.ask(calls.projects.project_show(ref))
     if prefix not in _SHOWS and prefix != "rel":
         known = ", ".join(f"{each}-…" for each in [*_SHOWS, "rel", "proj", "evt"])
         raise Trouble(Exit.USAGE, "usage", f"{ref!r} is no id of an object that can be shown: {known}")
@@ -227,23 +229,23 @@ def _shown(call: Call, ref: str, project: str | None) -> Record:
 
 
 def _space(project_id: str, ref: str) -> Request[object]:
-    return calls.space_show(project_id, ref)
+    return calls.spaces.space_show(project_id, ref)
 
 
 def _contribution(project_id: str, ref: str) -> Request[object]:
-    return calls.contribution_show(project_id, ref)
+    return calls.contributions.contribution_show(project_id, ref)
 
 
 def _frontier(project_id: str, ref: str) -> Request[object]:
-    return calls.frontier_show(project_id, ref)
+    return calls.context.frontier_show(project_id, ref)
 
 
 def _assembly(project_id: str, ref: str) -> Request[object]:
-    return calls.context_assembly_show(project_id, ref)
+    return calls.context.context_assembly_show(project_id, ref)
 
 
 def _invocation(project_id: str, ref: str) -> Request[object]:
-    return calls.invocation_show(project_id, ref)
+    return calls.invocations.invocation_show(project_id, ref)
 
 
 _SHOWS: Final = {

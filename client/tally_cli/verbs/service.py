@@ -30,7 +30,7 @@ def init(call: Call) -> None:
     It always uses the same idempotency key: however often it is called, there is one project.
     """
     try:
-        project = call.ask(calls.project_create(INIT_NAME, key=INIT_KEY))
+        project = call.ask(calls.projects.project_create(INIT_NAME, key=INIT_KEY))
     except IdempotencyResultExpired:  # done so long ago that the daemon no longer keeps the answer
         project = next(each for each in projects(call) if each.get("name") == INIT_NAME)
     call.made(project, "project_id", text(project, "name"))
@@ -43,7 +43,7 @@ def up(call: Call) -> None:
     if not call.may_start:
         raise Trouble(Exit.USAGE, "usage", "`tally up` starts a daemon, and --no-start forbids it.")
     started = ensure_running(call.paths)
-    status = call.ask(calls.status())
+    status = call.ask(calls.service.status())
     if call.printer.as_json:
         call.printer.object({"started": started, **status})
         return
@@ -78,7 +78,7 @@ def _stop(call: Call) -> bool:
             ended = None
     call.may_start = False
     try:
-        call.ask(calls.shutdown(deadline_seconds=_SHUTDOWN_SECONDS_MAX))
+        call.ask(calls.service.shutdown(deadline_seconds=_SHUTDOWN_SECONDS_MAX))
     except (TransportError, Trouble) as error:  # it may have gone before its answer was read
         if connect(call.paths.client_socket) is not None:
             raise error
@@ -98,7 +98,7 @@ def status(call: Call) -> None:
     """Show the daemon as it stands. It is not started for that: exit code 3 where none runs."""
     call.may_start = False
     try:
-        found = call.ask(calls.status())
+        found = call.ask(calls.service.status())
     except Trouble as trouble:
         if trouble.kind != not_running(call.paths).kind or not call.printer.as_json:
             raise
@@ -141,7 +141,7 @@ def paths(call: Call) -> None:
 @verb
 def limits(call: Call) -> None:
     """Print every limit that a client can meet, as the daemon has it."""
-    served = call.ask(calls.served_limits())
+    served = call.ask(calls.service.served_limits())
     if call.printer.as_json:
         call.printer.object(served)
         return
@@ -155,7 +155,7 @@ def limits(call: Call) -> None:
 @verb
 def diagnose(call: Call, checks: tuple[str, ...]) -> None:
     """Let the daemon check itself and its record: all CHECKS, or those named. Exit code 1 where one fails."""
-    found = call.ask(calls.diagnose(checks))
+    found = call.ask(calls.service.diagnose(checks))
     if call.printer.as_json:
         call.printer.object(found)
     else:

@@ -22,10 +22,10 @@ from tallystick import (
     calls,
     serve,
 )
-from tallystick.agent_calls import credential_sha256, new_credential
+from tallystick.calls.agents import credential_sha256, new_credential
+from tallystick.calls.participants import participant_digest
 from tallystick.core import Credential
 from tallystick.protocol import records
-from tallystick.space_calls import participant_digest
 from tallystick.trio_client import TrioClient, TrioWorkerClient
 
 

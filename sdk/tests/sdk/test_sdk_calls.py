@@ -8,7 +8,25 @@ from functools import partial
 import pytest
 from msgspec import to_builtins
 
-from tallystick import agent_calls, assistant_calls, calls, lens_calls, space_calls, trio_client
+from tallystick import trio_client
+from tallystick.calls import (
+    SpaceRef,
+    agents,
+    any_operation,
+    artifacts,
+    assistants,
+    context,
+    contributions,
+    dispositions,
+    events,
+    invocations,
+    lenses,
+    participants,
+    projects,
+    service,
+    spaces,
+    workers,
+)
 from tallystick.client import Client, WorkerClient
 from tallystick.core import Call, Read, Write, prepare
 from tallystick.protocol import records
@@ -19,7 +37,7 @@ from tallystick.protocol.lens_grammar import LensQuery, LensSort
 from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
 
 HEX = "0" * 64
-SPACE = calls.SpaceRef("proj-1", "space-1", "branch-1")
+SPACE = SpaceRef("proj-1", "space-1", "branch-1")
 REF = records.ObjectRef(object_ref="contrib-1", revision=1, digest=HEX)
 
 MANIFEST = records.Manifest(
@@ -89,7 +107,7 @@ def register(
     project: str | None = None,
 ) -> Write[records.AssistantRevision]:
     """A registration of a revision with that manifest."""
-    return assistant_calls.assistant_revision_register(
+    return assistants.assistant_revision_register(
         "asstdef-1",
         "1.0.0",
         manifest,
@@ -111,10 +129,10 @@ KEYED_DIGEST: dict[str, JsonValue] = {
 
 
 def complete_by_model(
-    digest: assistant_calls.Digest, *, system: str | None = None, stable_binding_key: str | None = None
+    digest: workers.Digest, *, system: str | None = None, stable_binding_key: str | None = None
 ) -> Write[records.ModelCall]:
     """A call to a model with that digest wherever one is wanted."""
-    return assistant_calls.model_complete(
+    return workers.model_complete(
         claim(),
         "model-small",
         "Why does it drip?",
@@ -137,17 +155,17 @@ def complete_by_model(
 Build = Callable[[], Call[object]]
 
 CLIENT: dict[str, list[Build]] = {
-    "hello": [calls.hello],
-    "protocol_info": [calls.protocol_info],
-    "diagnose": [calls.diagnose, partial(calls.diagnose, ["journal_mode"], project="proj-1")],
-    "limits": [calls.served_limits],
-    "status": [calls.status],
-    "shutdown": [calls.shutdown],
-    "realm_show": [calls.realm_show],
+    "hello": [service.hello],
+    "protocol_info": [service.protocol_info],
+    "diagnose": [service.diagnose, partial(service.diagnose, ["journal_mode"], project="proj-1")],
+    "limits": [service.served_limits],
+    "status": [service.status],
+    "shutdown": [service.shutdown],
+    "realm_show": [projects.realm_show],
     "agent_add": [
-        partial(agent_calls.agent_add, "reviewer", HEX),
+        partial(agents.agent_add, "reviewer", HEX),
         partial(
-            agent_calls.agent_add,
+            agents.agent_add,
             "reviewer",
             HEX,
             peer_uid=1000,
@@ -156,13 +174,13 @@ CLIENT: dict[str, list[Build]] = {
             expires_at="2126-12-31T09:00:00Z",
         ),
     ],
-    "agent_show": [partial(agent_calls.agent_show, "agent-1")],
-    "agent_list": [agent_calls.agent_list, partial(agent_calls.agent_list, limit=1, after="a", snapshot="b")],
-    "agent_revoke": [partial(agent_calls.agent_revoke, "agent-1", expected_revision=1)],
+    "agent_show": [partial(agents.agent_show, "agent-1")],
+    "agent_list": [agents.agent_list, partial(agents.agent_list, limit=1, after="a", snapshot="b")],
+    "agent_revoke": [partial(agents.agent_revoke, "agent-1", expected_revision=1)],
     "project_create": [
-        partial(calls.project_create, "kitchen"),
+        partial(projects.project_create, "kitchen"),
         partial(
-            calls.project_create,
+            projects.project_create,
             "kitchen",
             default_classification_ref="class-default",
             policy_set_ref="policy-default",
@@ -173,13 +191,13 @@ CLIENT: dict[str, list[Build]] = {
             ext={"org.example.note": {"a": 1}},
         ),
     ],
-    "project_show": [partial(calls.project_show, "proj-1")],
-    "project_list": [calls.project_list, partial(calls.project_list, limit=1, after="a", snapshot="b")],
-    "project_update_metadata": [partial(calls.project_update_metadata, "proj-1", "cellar")],
+    "project_show": [partial(projects.project_show, "proj-1")],
+    "project_list": [projects.project_list, partial(projects.project_list, limit=1, after="a", snapshot="b")],
+    "project_update_metadata": [partial(projects.project_update_metadata, "proj-1", "cellar")],
     "project_access_policy_change_prepare": [
-        partial(calls.project_access_policy_change_prepare, "proj-1"),
+        partial(projects.project_access_policy_change_prepare, "proj-1"),
         partial(
-            calls.project_access_policy_change_prepare,
+            projects.project_access_policy_change_prepare,
             "proj-1",
             proposed_policy_set_ref="policy-strict",
             proposed_default_classification_ref="class-internal",
@@ -187,19 +205,19 @@ CLIENT: dict[str, list[Build]] = {
         ),
     ],
     "project_access_policy_change_show": [
-        partial(calls.project_access_policy_change_show, "proj-1", "papc-1")
+        partial(projects.project_access_policy_change_show, "proj-1", "papc-1")
     ],
-    "project_access_policy_change_list": [partial(calls.project_access_policy_change_list, "proj-1")],
+    "project_access_policy_change_list": [partial(projects.project_access_policy_change_list, "proj-1")],
     "project_access_policy_change_confirm": [
-        partial(calls.project_access_policy_change_confirm, "proj-1", "papc-1", "rcpt-1")
+        partial(projects.project_access_policy_change_confirm, "proj-1", "papc-1", "rcpt-1")
     ],
     "project_access_policy_change_cancel": [
-        partial(calls.project_access_policy_change_cancel, "proj-1", "papc-1")
+        partial(projects.project_access_policy_change_cancel, "proj-1", "papc-1")
     ],
     "space_create": [
-        partial(calls.space_create, "proj-1", "why"),
+        partial(spaces.space_create, "proj-1", "why"),
         partial(
-            calls.space_create,
+            spaces.space_create,
             "proj-1",
             "why",
             visibility="restricted",
@@ -208,46 +226,46 @@ CLIENT: dict[str, list[Build]] = {
             policy_set_ref="policy-default",
         ),
     ],
-    "space_show": [partial(calls.space_show, "proj-1", "space-1")],
-    "space_list": [partial(calls.space_list, "proj-1")],
+    "space_show": [partial(spaces.space_show, "proj-1", "space-1")],
+    "space_list": [partial(spaces.space_list, "proj-1")],
     "space_update_metadata": [
-        partial(calls.space_update_metadata, SPACE),
-        partial(calls.space_update_metadata, SPACE, title="the sink", purpose="contrib-1"),
-        partial(calls.space_update_metadata, SPACE, purpose=REF),
+        partial(spaces.space_update_metadata, SPACE),
+        partial(spaces.space_update_metadata, SPACE, title="the sink", purpose="contrib-1"),
+        partial(spaces.space_update_metadata, SPACE, purpose=REF),
     ],
-    "space_freeze": [partial(calls.space_freeze, SPACE)],
-    "space_reopen": [partial(calls.space_reopen, SPACE)],
-    "space_archive": [partial(calls.space_archive, SPACE)],
-    "space_restrict": [partial(calls.space_restrict, SPACE, expected_revision=3)],
+    "space_freeze": [partial(spaces.space_freeze, SPACE)],
+    "space_reopen": [partial(spaces.space_reopen, SPACE)],
+    "space_archive": [partial(spaces.space_archive, SPACE)],
+    "space_restrict": [partial(spaces.space_restrict, SPACE, expected_revision=3)],
     "space_policy_narrow": [
         partial(
-            calls.space_policy_narrow,
+            spaces.space_policy_narrow,
             SPACE,
             policy_set_ref="policy-strict",
             default_classification_ref="class-internal",
         )
     ],
     "space_access_widen_prepare": [
-        partial(calls.space_access_widen_prepare, SPACE),
+        partial(spaces.space_access_widen_prepare, SPACE),
         partial(
-            calls.space_access_widen_prepare,
+            spaces.space_access_widen_prepare,
             SPACE,
             proposed_visibility="project",
             proposed_policy_set_ref="policy-open",
             proposed_default_classification_ref="class-public",
         ),
     ],
-    "space_access_widen_show": [partial(calls.space_access_widen_show, "proj-1", "widen-1")],
+    "space_access_widen_show": [partial(spaces.space_access_widen_show, "proj-1", "widen-1")],
     "space_access_widen_list": [
-        partial(calls.space_access_widen_list, "proj-1"),
-        partial(calls.space_access_widen_list, "proj-1", space_id="space-1", limit=1),
+        partial(spaces.space_access_widen_list, "proj-1"),
+        partial(spaces.space_access_widen_list, "proj-1", space_id="space-1", limit=1),
     ],
-    "space_access_widen_confirm": [partial(calls.space_access_widen_confirm, "proj-1", "widen-1", "rcpt-1")],
-    "space_access_widen_cancel": [partial(calls.space_access_widen_cancel, "proj-1", "widen-1")],
+    "space_access_widen_confirm": [partial(spaces.space_access_widen_confirm, "proj-1", "widen-1", "rcpt-1")],
+    "space_access_widen_cancel": [partial(spaces.space_access_widen_cancel, "proj-1", "widen-1")],
     "append": [
-        partial(calls.append, SPACE, "question", "why?"),
+        partial(contributions.append, SPACE, "question", "why?"),
         partial(
-            calls.append,
+            contributions.append,
             SPACE,
             "evidence",
             parts=[
@@ -263,17 +281,19 @@ CLIENT: dict[str, list[Build]] = {
             classification_ref="class-default",
             retention_policy_ref="ret-default",
         ),
-        partial(calls.append, SPACE, "claim", "oui", media_type="text/markdown", language="fr"),
+        partial(contributions.append, SPACE, "claim", "oui", media_type="text/markdown", language="fr"),
     ],
-    "contribution_show": [partial(calls.contribution_show, "proj-1", "contrib-1")],
+    "contribution_show": [partial(contributions.contribution_show, "proj-1", "contrib-1")],
     "contribution_list": [
-        partial(calls.contribution_list, SPACE),
-        partial(calls.contribution_list, SPACE, branch_id="branch-1", kind="claim", limit=5, after="a"),
+        partial(contributions.contribution_list, SPACE),
+        partial(
+            contributions.contribution_list, SPACE, branch_id="branch-1", kind="claim", limit=5, after="a"
+        ),
     ],
     "relation_assert": [
-        partial(calls.relation_assert, SPACE, "addresses", REF, REF),
+        partial(contributions.relation_assert, SPACE, "addresses", REF, REF),
         partial(
-            calls.relation_assert,
+            contributions.relation_assert,
             SPACE,
             "supports",
             REF,
@@ -285,9 +305,9 @@ CLIENT: dict[str, list[Build]] = {
         ),
     ],
     "lens_create": [
-        partial(lens_calls.lens_create, SPACE, "custom"),
+        partial(lenses.lens_create, SPACE, "custom"),
         partial(
-            lens_calls.lens_create,
+            lenses.lens_create,
             SPACE,
             "workbench",
             query=LensQuery(select="contributions", kinds=("claim",)),
@@ -295,14 +315,14 @@ CLIENT: dict[str, list[Build]] = {
             presentation={"dense": None},
             visibility="shared",
         ),
-        partial(lens_calls.lens_create, SPACE, "pulse", query={"mine": [None]}, sort={}, expected_revision=1),
+        partial(lenses.lens_create, SPACE, "pulse", query={"mine": [None]}, sort={}, expected_revision=1),
     ],
-    "lens_show": [partial(lens_calls.lens_show, "proj-1", "lens-1")],
-    "lens_list": [partial(lens_calls.lens_list, SPACE, limit=1, after="a", snapshot="b")],
+    "lens_show": [partial(lenses.lens_show, "proj-1", "lens-1")],
+    "lens_list": [partial(lenses.lens_list, SPACE, limit=1, after="a", snapshot="b")],
     "lens_update": [
-        partial(lens_calls.lens_update, "proj-1", "lens-1"),
+        partial(lenses.lens_update, "proj-1", "lens-1"),
         partial(
-            lens_calls.lens_update,
+            lenses.lens_update,
             "proj-1",
             "lens-1",
             query={},
@@ -311,13 +331,13 @@ CLIENT: dict[str, list[Build]] = {
             visibility="shared",
         ),
     ],
-    "lens_revoke": [partial(lens_calls.lens_revoke, "proj-1", "lens-1")],
-    "lens_read": [partial(lens_calls.lens_read, "proj-1", "lens-1", limit=1, after="a", snapshot="b")],
-    "snapshot_read": [partial(lens_calls.snapshot_read, "proj-1", limit=1, after="a", snapshot="b")],
+    "lens_revoke": [partial(lenses.lens_revoke, "proj-1", "lens-1")],
+    "lens_read": [partial(lenses.lens_read, "proj-1", "lens-1", limit=1, after="a", snapshot="b")],
+    "snapshot_read": [partial(lenses.snapshot_read, "proj-1", limit=1, after="a", snapshot="b")],
     "space_participant_add": [
-        partial(space_calls.space_participant_add, SPACE, "agent-1", "contributor"),
+        partial(participants.space_participant_add, SPACE, "agent-1", "contributor"),
         partial(
-            space_calls.space_participant_add,
+            participants.space_participant_add,
             SPACE,
             "prin-1",
             "steward",
@@ -325,17 +345,17 @@ CLIENT: dict[str, list[Build]] = {
             subject_revision=1,
         ),
     ],
-    "space_participant_activate": [partial(space_calls.space_participant_activate, "proj-1", "part-1", HEX)],
+    "space_participant_activate": [partial(participants.space_participant_activate, "proj-1", "part-1", HEX)],
     "space_participant_update": [
-        partial(space_calls.space_participant_update, "proj-1", "part-1"),
-        partial(space_calls.space_participant_update, "proj-1", "part-1", role="observer", status="muted"),
+        partial(participants.space_participant_update, "proj-1", "part-1"),
+        partial(participants.space_participant_update, "proj-1", "part-1", role="observer", status="muted"),
     ],
-    "space_participant_remove": [partial(space_calls.space_participant_remove, "proj-1", "part-1")],
-    "space_participant_list": [partial(space_calls.space_participant_list, SPACE)],
+    "space_participant_remove": [partial(participants.space_participant_remove, "proj-1", "part-1")],
+    "space_participant_list": [partial(participants.space_participant_list, SPACE)],
     "space_access_grant_create": [
-        partial(space_calls.space_access_grant_create, SPACE, "agent-1", ["read"]),
+        partial(participants.space_access_grant_create, SPACE, "agent-1", ["read"]),
         partial(
-            space_calls.space_access_grant_create,
+            participants.space_access_grant_create,
             SPACE,
             "agent-1",
             ("contribute", "reaction_set"),
@@ -343,72 +363,74 @@ CLIENT: dict[str, list[Build]] = {
             expires_at="2031-01-01T00:00:00Z",
         ),
     ],
-    "space_access_grant_revoke": [partial(space_calls.space_access_grant_revoke, "proj-1", "sgrant-1")],
-    "space_access_grant_list": [partial(space_calls.space_access_grant_list, SPACE)],
+    "space_access_grant_revoke": [partial(participants.space_access_grant_revoke, "proj-1", "sgrant-1")],
+    "space_access_grant_list": [partial(participants.space_access_grant_list, SPACE)],
     "contribution_withdraw": [
-        partial(space_calls.contribution_withdraw, "proj-1", "contrib-1", "mistake"),
-        partial(space_calls.contribution_withdraw, "proj-1", REF, "mistake", expected_revision=3),
+        partial(dispositions.contribution_withdraw, "proj-1", "contrib-1", "mistake"),
+        partial(dispositions.contribution_withdraw, "proj-1", REF, "mistake", expected_revision=3),
     ],
     "contribution_supersede": [
-        partial(space_calls.contribution_supersede, "proj-1", REF, "contrib-2", "better")
+        partial(dispositions.contribution_supersede, "proj-1", REF, "contrib-2", "better")
     ],
     "contribution_redact": [
-        partial(space_calls.contribution_redact, "proj-1", "contrib-1", "privacy"),
-        partial(space_calls.contribution_redact, "proj-1", REF, "privacy", expected_revision=3),
+        partial(dispositions.contribution_redact, "proj-1", "contrib-1", "privacy"),
+        partial(dispositions.contribution_redact, "proj-1", REF, "privacy", expected_revision=3),
     ],
     "erase": [
-        partial(space_calls.erase, "privacy", object_ref="space-1"),
-        partial(space_calls.erase, "privacy", event_id="evt-1", project="proj-1"),
+        partial(dispositions.erase, "privacy", object_ref="space-1"),
+        partial(dispositions.erase, "privacy", event_id="evt-1", project="proj-1"),
     ],
-    "relation_retract": [partial(space_calls.relation_retract, "proj-1", "rel-1", "wrong")],
+    "relation_retract": [partial(dispositions.relation_retract, "proj-1", "rel-1", "wrong")],
     "reaction_set": [
-        partial(space_calls.reaction_set, SPACE, REF, "insightful"),
-        partial(space_calls.reaction_set, SPACE, REF, "insightful", "removed"),
+        partial(dispositions.reaction_set, SPACE, REF, "insightful"),
+        partial(dispositions.reaction_set, SPACE, REF, "insightful", "removed"),
     ],
     "disposed_contribution_list": [
-        partial(space_calls.disposed_contribution_list, SPACE),
-        partial(space_calls.disposed_contribution_list, SPACE, branch_id="branch-1", kind="claim", limit=1),
+        partial(contributions.disposed_contribution_list, SPACE),
+        partial(contributions.disposed_contribution_list, SPACE, branch_id="branch-1", kind="claim", limit=1),
     ],
-    "relation_show": [partial(space_calls.relation_show, "proj-1", "rel-1")],
+    "relation_show": [partial(contributions.relation_show, "proj-1", "rel-1")],
     "relation_list": [
-        partial(space_calls.relation_list, SPACE),
-        partial(space_calls.relation_list, SPACE, kind="supports", of=REF, after="a", snapshot="b"),
+        partial(contributions.relation_list, SPACE),
+        partial(contributions.relation_list, SPACE, kind="supports", of=REF, after="a", snapshot="b"),
     ],
-    "disposition_list": [partial(space_calls.disposition_list, SPACE, kind="withdraw")],
-    "frontier_list": [partial(space_calls.frontier_list, SPACE)],
-    "assembly_list": [partial(space_calls.assembly_list, SPACE)],
-    "branch_show": [partial(space_calls.branch_show, "proj-1", "branch-1")],
+    "disposition_list": [partial(dispositions.disposition_list, SPACE, kind="withdraw")],
+    "frontier_list": [partial(context.frontier_list, SPACE)],
+    "assembly_list": [partial(context.assembly_list, SPACE)],
+    "branch_show": [partial(context.branch_show, "proj-1", "branch-1")],
     "accounted_events_read": [
-        space_calls.accounted_events_read,
-        partial(space_calls.accounted_events_read, "proj-1", after_cursor="c", type_prefixes=["dev.kovee"]),
+        events.accounted_events_read,
+        partial(events.accounted_events_read, "proj-1", after_cursor="c", type_prefixes=["dev.kovee"]),
     ],
-    "frontier_pin": [partial(calls.frontier_pin, SPACE)],
-    "frontier_show": [partial(calls.frontier_show, "proj-1", "front-1")],
+    "frontier_pin": [partial(context.frontier_pin, SPACE)],
+    "frontier_show": [partial(context.frontier_show, "proj-1", "front-1")],
     "context_assembly_create": [
-        partial(calls.context_assembly_create, SPACE, "to answer", required_refs=[REF], trigger_refs=["c-1"])
+        partial(
+            context.context_assembly_create, SPACE, "to answer", required_refs=[REF], trigger_refs=["c-1"]
+        )
     ],
-    "context_assembly_show": [partial(calls.context_assembly_show, "proj-1", "casm-1")],
+    "context_assembly_show": [partial(context.context_assembly_show, "proj-1", "casm-1")],
     "assistant_create": [
-        partial(assistant_calls.assistant_create, "mender"),
-        partial(assistant_calls.assistant_create, "mender", "Mends taps.", project="proj-1"),
+        partial(assistants.assistant_create, "mender"),
+        partial(assistants.assistant_create, "mender", "Mends taps.", project="proj-1"),
     ],
-    "assistant_show": [partial(assistant_calls.assistant_show, "asstdef-1")],
+    "assistant_show": [partial(assistants.assistant_show, "asstdef-1")],
     "assistant_list": [
-        assistant_calls.assistant_list,
-        partial(assistant_calls.assistant_list, project="proj-1", limit=1, after="a", snapshot="b"),
+        assistants.assistant_list,
+        partial(assistants.assistant_list, project="proj-1", limit=1, after="a", snapshot="b"),
     ],
     "assistant_revision_register": [
         partial(register, MANIFEST),
         partial(register, to_builtins(MANIFEST), signature_refs=["sig-1"], project="proj-1"),
     ],
-    "assistant_revision_show": [partial(assistant_calls.assistant_revision_show, "asstrev-1")],
+    "assistant_revision_show": [partial(assistants.assistant_revision_show, "asstrev-1")],
     "assistant_revision_list": [
-        assistant_calls.assistant_revision_list,
-        partial(assistant_calls.assistant_revision_list, definition_id="asstdef-1", limit=1, after="a"),
+        assistants.assistant_revision_list,
+        partial(assistants.assistant_revision_list, definition_id="asstdef-1", limit=1, after="a"),
     ],
     "deployment_create": [
         partial(
-            assistant_calls.deployment_create,
+            assistants.deployment_create,
             "asstrev-1",
             config_ref="cfg-1",
             config_digest=HEX,
@@ -421,27 +443,27 @@ CLIENT: dict[str, list[Build]] = {
             rollout_policy={"share": [1, None]},
         )
     ],
-    "deployment_show": [partial(assistant_calls.deployment_show, "dep-1")],
+    "deployment_show": [partial(assistants.deployment_show, "dep-1")],
     "deployment_list": [
-        assistant_calls.deployment_list,
-        partial(assistant_calls.deployment_list, assistant_revision_id="asstrev-1", snapshot="b"),
+        assistants.deployment_list,
+        partial(assistants.deployment_list, assistant_revision_id="asstrev-1", snapshot="b"),
     ],
-    "deployment_activate": [partial(assistant_calls.deployment_activate, "dep-1", expected_revision=1)],
-    "deployment_drain": [partial(assistant_calls.deployment_drain, "dep-1", project="proj-1")],
-    "assistant_alias_bind": [partial(assistant_calls.assistant_alias_bind, "proj-1", "Mender", "dep-1", 2)],
-    "assistant_alias_show": [partial(assistant_calls.assistant_alias_show, "proj-1", "alias-1")],
+    "deployment_activate": [partial(assistants.deployment_activate, "dep-1", expected_revision=1)],
+    "deployment_drain": [partial(assistants.deployment_drain, "dep-1", project="proj-1")],
+    "assistant_alias_bind": [partial(assistants.assistant_alias_bind, "proj-1", "Mender", "dep-1", 2)],
+    "assistant_alias_show": [partial(assistants.assistant_alias_show, "proj-1", "alias-1")],
     "assistant_alias_list": [
-        partial(assistant_calls.assistant_alias_list, "proj-1"),
-        partial(assistant_calls.assistant_alias_list, "proj-1", assistant_deployment_id="dep-1", after="a"),
+        partial(assistants.assistant_alias_list, "proj-1"),
+        partial(assistants.assistant_alias_list, "proj-1", assistant_deployment_id="dep-1", after="a"),
     ],
     "assistant_alias_update": [
-        partial(assistant_calls.assistant_alias_update, "proj-1", "alias-1", "dep-2", 2, expected_revision=1)
+        partial(assistants.assistant_alias_update, "proj-1", "alias-1", "dep-2", 2, expected_revision=1)
     ],
-    "assistant_alias_revoke": [partial(assistant_calls.assistant_alias_revoke, "proj-1", "alias-1")],
+    "assistant_alias_revoke": [partial(assistants.assistant_alias_revoke, "proj-1", "alias-1")],
     "invocation_create": [
-        partial(calls.invocation_create, "proj-1", deadline="2031-01-01T00:00:00Z"),
+        partial(invocations.invocation_create, "proj-1", deadline="2031-01-01T00:00:00Z"),
         partial(
-            calls.invocation_create,
+            invocations.invocation_create,
             "proj-1",
             deadline="2031-01-01T00:00:00Z",
             space=SPACE,
@@ -452,71 +474,81 @@ CLIENT: dict[str, list[Build]] = {
             disclosure_rules_digest=HEX,
         ),
     ],
-    "invocation_show": [partial(calls.invocation_show, "proj-1", "inv-1")],
+    "invocation_show": [partial(invocations.invocation_show, "proj-1", "inv-1")],
     "invocation_list": [
-        partial(calls.invocation_list, "proj-1"),
-        partial(calls.invocation_list, "proj-1", deployment_id="dep-1", space_id="space-1", state="queued"),
+        partial(invocations.invocation_list, "proj-1"),
+        partial(
+            invocations.invocation_list, "proj-1", deployment_id="dep-1", space_id="space-1", state="queued"
+        ),
     ],
     "invocation_cancel": [
-        partial(calls.invocation_cancel, "proj-1", "inv-1"),
-        partial(calls.invocation_cancel, "proj-1", "inv-1", cancellation_scope="whole", reason="enough"),
+        partial(invocations.invocation_cancel, "proj-1", "inv-1"),
+        partial(
+            invocations.invocation_cancel, "proj-1", "inv-1", cancellation_scope="whole", reason="enough"
+        ),
     ],
     "artifact_begin": [
-        partial(calls.artifact_begin, HEX, 3),
-        partial(calls.artifact_begin, HEX, 3, "text/plain", classification_ref="class-a", project="proj-1"),
+        partial(artifacts.artifact_begin, HEX, 3),
+        partial(
+            artifacts.artifact_begin, HEX, 3, "text/plain", classification_ref="class-a", project="proj-1"
+        ),
     ],
-    "artifact_put": [partial(calls.artifact_put, "upl-1", 0, b"abc", project="proj-1")],
+    "artifact_put": [partial(artifacts.artifact_put, "upl-1", 0, b"abc", project="proj-1")],
     "artifact_get": [
-        partial(calls.artifact_get, "art-1"),
-        partial(calls.artifact_get, "art-1", 5, 10, project="proj-1"),
+        partial(artifacts.artifact_get, "art-1"),
+        partial(artifacts.artifact_get, "art-1", 5, 10, project="proj-1"),
     ],
     "artifact_list": [
-        calls.artifact_list,
-        partial(calls.artifact_list, state="available", limit=3, after="a", snapshot="s"),
+        artifacts.artifact_list,
+        partial(artifacts.artifact_list, state="available", limit=3, after="a", snapshot="s"),
     ],
     "artifact_upload_begin": [
-        partial(calls.artifact_upload_begin, HEX, 3),
-        partial(calls.artifact_upload_begin, HEX, 3, "text/plain", classification_ref="c", project="proj-1"),
+        partial(artifacts.artifact_upload_begin, HEX, 3),
+        partial(
+            artifacts.artifact_upload_begin, HEX, 3, "text/plain", classification_ref="c", project="proj-1"
+        ),
     ],
-    "artifact_upload_show": [partial(calls.artifact_upload_show, "upl-1")],
-    "artifact_upload_credential": [partial(calls.artifact_upload_credential, "upl-1")],
-    "artifact_upload_finalize": [partial(calls.artifact_upload_finalize, "upl-1")],
+    "artifact_upload_show": [partial(artifacts.artifact_upload_show, "upl-1")],
+    "artifact_upload_credential": [partial(artifacts.artifact_upload_credential, "upl-1")],
+    "artifact_upload_finalize": [partial(artifacts.artifact_upload_finalize, "upl-1")],
     "artifact_upload_abort": [
-        partial(calls.artifact_upload_abort, "upl-1"),
-        partial(calls.artifact_upload_abort, "upl-1", reason="enough", project="proj-1"),
+        partial(artifacts.artifact_upload_abort, "upl-1"),
+        partial(artifacts.artifact_upload_abort, "upl-1", reason="enough", project="proj-1"),
     ],
-    "artifact_show": [partial(calls.artifact_show, "art-1", project="proj-1")],
-    "disclosure_manifest_show": [partial(calls.disclosure_manifest_show, "disc-1")],
+    "artifact_show": [partial(artifacts.artifact_show, "art-1", project="proj-1")],
+    "disclosure_manifest_show": [partial(artifacts.disclosure_manifest_show, "disc-1")],
     "events_read": [
-        partial(calls.events_read, "proj-1"),
-        partial(calls.events_read, "proj-1", after_cursor="a", type_prefixes=["dev.kovee"], limit=3),
+        partial(events.events_read, "proj-1"),
+        partial(events.events_read, "proj-1", after_cursor="a", type_prefixes=["dev.kovee"], limit=3),
     ],
     "events_wait": [
-        partial(calls.events_wait, "proj-1", "a"),
-        partial(calls.events_wait, "proj-1", "a", type_prefixes=["dev.kovee.space"], timeout_ms=5),
+        partial(events.events_wait, "proj-1", "a"),
+        partial(events.events_wait, "proj-1", "a", type_prefixes=["dev.kovee.space"], timeout_ms=5),
     ],
-    "event_payload": [partial(calls.event_payload, "evt-1")],
+    "event_payload": [partial(events.event_payload, "evt-1")],
 }
 """Each of the client's operations, by the name of its method, at least and at most of its arguments."""
 
 WORKER: dict[str, list[Build]] = {
-    "hello": [lambda: calls.by_name("hello", calls.hello().arguments, surface="worker")],
-    "claim": [partial(calls.claim, "inv-1"), partial(calls.claim, "inv-1", term_seconds=10)],
-    "next": [calls.next_, partial(calls.next_, ["dep-1", "dep-2"], wait_ms=1, term_seconds=10)],
-    "complete": [partial(calls.complete, claim()), partial(calls.complete, claim(), result=REF)],
-    "fail": [partial(calls.fail, claim(), "assistant_error", retryable=True)],
-    "progress": [partial(calls.progress, claim())],
-    "renew": [partial(calls.renew, claim())],
-    "append": [partial(calls.as_worker(calls.append), claim(), SPACE, "claim", "x")],
+    "hello": [lambda: any_operation.by_name("hello", service.hello().arguments, surface="worker")],
+    "claim": [partial(workers.claim, "inv-1"), partial(workers.claim, "inv-1", term_seconds=10)],
+    "next": [workers.next_, partial(workers.next_, ["dep-1", "dep-2"], wait_ms=1, term_seconds=10)],
+    "complete": [partial(workers.complete, claim()), partial(workers.complete, claim(), result=REF)],
+    "fail": [partial(workers.fail, claim(), "assistant_error", retryable=True)],
+    "progress": [partial(workers.progress, claim())],
+    "renew": [partial(workers.renew, claim())],
+    "append": [partial(workers.as_worker(contributions.append), claim(), SPACE, "claim", "x")],
     "relation_assert": [
-        partial(calls.as_worker(calls.relation_assert), claim(), SPACE, "supports", REF, REF)
+        partial(workers.as_worker(contributions.relation_assert), claim(), SPACE, "supports", REF, REF)
     ],
     "context_assembly_create": [
-        partial(calls.as_worker(calls.context_assembly_create), claim(), SPACE, "p", required_refs=[REF])
+        partial(workers.as_worker(context.context_assembly_create), claim(), SPACE, "p", required_refs=[REF])
     ],
-    "invocation_cancel": [partial(calls.as_worker(calls.invocation_cancel), claim(), "proj-1", "inv-9")],
+    "invocation_cancel": [
+        partial(workers.as_worker(invocations.invocation_cancel), claim(), "proj-1", "inv-9")
+    ],
     "application_event_emit": [
-        partial(assistant_calls.application_event_emit, claim(), "org.example.mended.v1", {"taps": [None]})
+        partial(workers.application_event_emit, claim(), "org.example.mended.v1", {"taps": [None]})
     ],
     "model_complete": [
         partial(complete_by_model, records.UnkeyedDigestRef(class_="structural_public", value_hex=HEX)),
@@ -564,8 +596,8 @@ def test_every_operation_has_its_method(socket: Socket, table: dict[str, list[Bu
 
 def test_appends_land_at_the_head_unless_a_head_is_demanded() -> None:
     """The extension stands exactly where the compare-and-set does not."""
-    free = json.loads(prepare(calls.append(SPACE, "claim", "x")).line)
-    bound = json.loads(prepare(calls.append(SPACE, "claim", "x", expected_head_digest=HEX)).line)
+    free = json.loads(prepare(contributions.append(SPACE, "claim", "x")).line)
+    bound = json.loads(prepare(contributions.append(SPACE, "claim", "x", expected_head_digest=HEX)).line)
     assert free["ext"] == {APPEND_EXTENSION: {"at_head": True}}
     assert "expected_head_digest" not in free["args"]
     assert "ext" not in bound
@@ -574,7 +606,7 @@ def test_appends_land_at_the_head_unless_a_head_is_demanded() -> None:
 
 def test_a_foreign_extension_stands_beside_ours() -> None:
     """A caller's own ext keys do not push ours out."""
-    call = calls.append(SPACE, "claim", "x", ext={"org.example.note": 1})
+    call = contributions.append(SPACE, "claim", "x", ext={"org.example.note": 1})
     assert set(json.loads(prepare(call).line)["ext"]) == {APPEND_EXTENSION, "org.example.note"}
 
 
@@ -582,26 +614,26 @@ def test_a_foreign_extension_stands_beside_ours() -> None:
 def test_a_contribution_has_one_body(arguments: dict[str, object]) -> None:
     """Neither no body nor two."""
     with pytest.raises(TypeError, match="either text or parts"):
-        calls.append(SPACE, "claim", **arguments)  # type: ignore[arg-type]
+        contributions.append(SPACE, "claim", **arguments)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("named", [{}, {"object_ref": "space-1", "event_id": "evt-1"}])
 def test_one_thing_is_erased_at_a_time(named: dict[str, str]) -> None:
     """Neither none nor two."""
     with pytest.raises(TypeError, match="either object_ref or event_id"):
-        space_calls.erase("privacy", **named)  # type: ignore[arg-type]
+        dispositions.erase("privacy", **named)  # type: ignore[arg-type]
 
 
 def test_an_unknown_operation_is_not_sent() -> None:
     """A name that this version does not know is refused where it was written."""
     with pytest.raises(ValueError, match="space_explode"):
-        calls.by_name("space_explode", {})
+        any_operation.by_name("space_explode", {})
 
 
 def test_a_query_speaks_its_grammar_and_is_sent_as_it_is() -> None:
     """A typed query names what makes it one, also where it asks for nothing else; nulls of others stay."""
-    typed = lens_calls.lens_create(SPACE, "custom", query=LensQuery(select="contributions"))
-    foreign = lens_calls.lens_update(
+    typed = lenses.lens_create(SPACE, "custom", query=LensQuery(select="contributions"))
+    foreign = lenses.lens_update(
         "proj-1", "lens-1", query={"mine": [None]}, sort=LensSort(order_by="space_sequence")
     )
     assert json.loads(prepare(typed).line)["args"]["query_ast"] == {"select": "contributions"}

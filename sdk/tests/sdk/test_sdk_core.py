@@ -60,7 +60,7 @@ def test_keys_grow_while_the_clock_goes_back(monkeypatch: pytest.MonkeyPatch) ->
 # --- bytes ------------------------------------------------------------------------------------------------
 def test_the_same_key_and_arguments_give_the_same_bytes() -> None:
     """A retry by another process that knows its key sends the very line that the first one sent."""
-    lines = {prepare(calls.project_create("kitchen", key="k")).line for _ in range(2)}
+    lines = {prepare(calls.projects.project_create("kitchen", key="k")).line for _ in range(2)}
     assert len(lines) == 1
     assert json.loads(lines.pop()) == {
         "version": "0.1",
@@ -74,27 +74,28 @@ def test_the_same_key_and_arguments_give_the_same_bytes() -> None:
 def test_a_long_key_still_gives_a_request_id() -> None:
     """A key of full length makes a request id that is an identifier, the same each time."""
     key = "k" * limits.IDENTIFIER_BYTES_MAX
-    ids = {json.loads(prepare(calls.project_create("x", key=key)).line)["meta"]["request_id"] for _ in "ab"}
+    lines = [prepare(calls.projects.project_create("x", key=key)).line for _ in "ab"]
+    ids = {json.loads(line)["meta"]["request_id"] for line in lines}
     assert len(ids) == 1
     assert len(ids.pop()) <= limits.IDENTIFIER_BYTES_MAX
 
 
 def test_a_new_key_each_time_where_none_is_given() -> None:
     """Two calls without a key are two commands."""
-    first, second = (prepare(calls.project_create("x")) for _ in range(2))
+    first, second = (prepare(calls.projects.project_create("x")) for _ in range(2))
     assert first.key != second.key
 
 
 def test_reads_carry_no_meta() -> None:
     """A read has no key, and says so on the wire by leaving meta out."""
-    request = prepare(calls.realm_show())
+    request = prepare(calls.projects.realm_show())
     assert request.key is None
     assert b"meta" not in request.line
 
 
 def test_a_request_does_not_show_its_content() -> None:
     """What is printed of a request holds nothing of what a person wrote."""
-    assert "canary" not in repr(prepare(calls.project_create("canary")))
+    assert "canary" not in repr(prepare(calls.projects.project_create("canary")))
 
 
 @pytest.mark.parametrize(
@@ -424,5 +425,5 @@ def test_an_observer_sees_every_sending() -> None:
 
 def test_calls_tell_reads_from_writes() -> None:
     """Only a write gets a key."""
-    assert isinstance(calls.realm_show(), Read)
-    assert isinstance(calls.project_create("x"), Write)
+    assert isinstance(calls.projects.realm_show(), Read)
+    assert isinstance(calls.projects.project_create("x"), Write)

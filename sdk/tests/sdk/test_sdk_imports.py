@@ -23,7 +23,7 @@ def loaded(source: str) -> set[str]:
         "import tallystick",
         "from tallystick import Client, WorkerClient, Reply, SpaceRef, Unreachable, KeyStore",
         "from tallystick import Assistant, ask, run_one",
-        "from tallystick import calls, core; core.prepare(calls.append("
+        "from tallystick import calls, core; core.prepare(calls.contributions.append("
         "calls.SpaceRef('p', 's', 'b'), 'claim', 'x'))",
     ],
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from tallyd_process import Tallyd
 
-from tallystick import Client, Invalid, StaleRevision, space_calls
+from tallystick import Client, Invalid, StaleRevision, calls
 from tallystick.protocol import records
 from tallystick.trio_client import TrioClient
 
@@ -26,13 +26,13 @@ def test_a_participant_is_let_in_by_the_digest_of_what_was_seen(client: Client, 
     """The digest of the record, or of a role that is meant; a later change of the proposal makes it stale."""
     project = space.project_id
     seen = client.space_participant_add(space, "prin-ada", "observer", kind="principal").value
-    digest = space_calls.participant_digest(seen)
-    assert digest == space_calls.participant_digest(seen, role="observer")
+    digest = calls.participants.participant_digest(seen)
+    assert digest == calls.participants.participant_digest(seen, role="observer")
     raised = client.space_participant_update(project, seen.participant_id, role="steward").value
     with pytest.raises(StaleRevision):
         client.space_participant_activate(project, seen.participant_id, digest)
     let_in = client.space_participant_activate(
-        project, seen.participant_id, space_calls.participant_digest(raised)
+        project, seen.participant_id, calls.participants.participant_digest(raised)
     )
     assert (let_in.value.status, let_in.value.role, let_in.revision) == ("active", "steward", 3)
     gone = client.space_participant_remove(project, seen.participant_id).value

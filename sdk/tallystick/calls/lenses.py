@@ -1,7 +1,6 @@
-"""Lenses, and what is seen through them; snapshots of a project: as calls.
+"""Lenses, and what is seen through them; snapshots of a project.
 
-``calls`` says what holds for these as well. What a query and a sort can say is typed in
-``tallystick.protocol.lens_grammar``, and told in docs/lenses.md.
+What a query and a sort can say is typed in ``tallystick.protocol.lens_grammar``, and told in docs/lenses.md.
 """
 
 from __future__ import annotations
@@ -9,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
-from tallystick.calls import Project, ReadOptions, Space, WriteOptions, project_id
-from tallystick.calls import _page as page_arguments
+from tallystick.calls.values import Project, ReadOptions, Space, WriteOptions, page_arguments, project_id
 from tallystick.core import Read, Write
 from tallystick.protocol import limits
 

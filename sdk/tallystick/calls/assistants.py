@@ -1,21 +1,23 @@
-"""Calls for assistants that are registered: what they are, how they are deployed, what projects call them.
+"""Assistants that are registered: what they are, how they are deployed, what projects call them.
 
-As in ``tallystick.calls``: one function an operation, named as the operation is, and a method of the same
-name and arguments on every client. An assistant, its revisions and its deployments stand in the realm;
-``project`` names the project in whose name they are asked for, where it is not the realm's. Defining,
-registering, deploying and naming are for the owner (``Forbidden`` to others).
-
-The last two are a worker's. Its clients take the claim first, as with everything that an attempt does.
+An assistant, its revisions and its deployments stand in the realm; ``project`` names the project in whose
+name they are asked for, where it is not the realm's. Defining, registering, deploying and naming are for the
+owner (``Forbidden`` to others).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from tallystick.calls import Project, ReadOptions, WriteOptions, binding, project_id
-from tallystick.calls import _optional_project as optional_project
-from tallystick.calls import _page as page_arguments
+from tallystick.calls.values import (
+    Project,
+    ReadOptions,
+    WriteOptions,
+    optional_project,
+    page_arguments,
+    project_id,
+)
 from tallystick.core import Read, Write
 from tallystick.protocol import limits
 
@@ -23,11 +25,7 @@ if TYPE_CHECKING:
     from tallystick.protocol import records
     from tallystick.protocol.ijson import JsonValue
 
-# In quotes, since the records are not imported before they are needed.
-Digest: TypeAlias = "records.UnkeyedDigestRef | records.KeyedDigestRef | Mapping[str, JsonValue]"
 
-
-# --- assistants and their revisions -----------------------------------------------------------------------
 def assistant_create(
     name: str, description: str = "", *, project: Project | None = None, **options: Unpack[WriteOptions]
 ) -> Write[records.AssistantDefinition]:
@@ -280,81 +278,4 @@ def assistant_alias_revoke(
     arguments = {"alias_binding_id": alias_binding_id}
     return Write(
         "assistant_alias_revoke", arguments, "AssistantAlias", project_id=project_id(project), **options
-    )
-
-
-# --- a worker's operations --------------------------------------------------------------------------------
-def application_event_emit(
-    claim: records.InvocationClaim,
-    event_type: str,
-    payload: Mapping[str, JsonValue],
-    **options: Unpack[WriteOptions],
-) -> Write[records.EmittedEvent]:
-    """Write an event of the application's own type (``Forbidden`` for the system's, ``dev.kovee.`` and
-    ``dev.tallystick.``) into the stream of the invocation's space, or the invocation's own.
-
-    The payload, at most 65,536 bytes in canonical form, is content and can be erased; the type is a label,
-    and cannot. ``StaleLease`` where another attempt has taken over.
-    """
-    return Write(
-        "application_event_emit",
-        {**binding(claim), "type": event_type, "payload": payload},
-        "EmittedEvent",
-        surface="worker",
-        project_id=claim.invocation.project_id,
-        **options,
-    )
-
-
-def model_complete(
-    claim: records.InvocationClaim,
-    model_profile_ref: str,
-    prompt: str,
-    *,
-    max_output_tokens: int,
-    purpose_ref: str,
-    classification_ref: str,
-    act_intent_ref: str,
-    act_intent_digest: Digest,
-    act_revision: int,
-    subject_digest: Digest,
-    context_manifest_ref: str,
-    context_manifest_digest: Digest,
-    stable_execution_key: str,
-    budget_reservation_set_ref: str,
-    system: str | None = None,
-    stable_binding_key: str | None = None,
-    **options: Unpack[WriteOptions],
-) -> Write[records.ModelCall]:
-    """Say something to a model profile, under a permit that is spent by it; no provider is named.
-
-    ``prompt`` has 1 to 131,072 characters, ``system`` at most 16,384. Digests are records or objects with
-    ``algorithm``, ``class`` and ``value_hex`` (KCP 3.4). ``Unavailable`` while no egress authority is
-    configured, which this version cannot do: nothing was sent to anybody then.
-    """
-    arguments = {
-        **binding(claim),
-        "model_profile_ref": model_profile_ref,
-        "purpose_ref": purpose_ref,
-        "classification_ref": classification_ref,
-        "prompt": prompt,
-        "system": system,
-        "max_output_tokens": max_output_tokens,
-        "stable_binding_key": stable_binding_key,
-        "act_intent_ref": act_intent_ref,
-        "act_intent_digest": act_intent_digest,
-        "act_revision": act_revision,
-        "subject_digest": subject_digest,
-        "context_manifest_ref": context_manifest_ref,
-        "context_manifest_digest": context_manifest_digest,
-        "stable_execution_key": stable_execution_key,
-        "budget_reservation_set_ref": budget_reservation_set_ref,
-    }
-    return Write(
-        "model_complete",
-        arguments,
-        "ModelCall",
-        surface="worker",
-        project_id=claim.invocation.project_id,
-        **options,
     )

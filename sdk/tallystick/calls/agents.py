@@ -1,8 +1,7 @@
-"""Calls for agents: whom the owner lets in, on sockets of their own.
+"""Agents: whom the owner lets in, on sockets of their own.
 
-As in ``tallystick.calls``: one function an operation, and a method of the same name and arguments on every
-client; all four are for the owner (``Forbidden`` to others). The credential is made here and never sent: the
-daemon is given its SHA-256 (``credential_sha256``), and keeps no more.
+All four operations are for the owner (``Forbidden`` to others). The credential is made here and never sent:
+the daemon is given its SHA-256 (``credential_sha256``), and keeps no more.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Unpack
 
-from tallystick.calls import ReadOptions, WriteOptions
-from tallystick.calls import _page as page_arguments
+from tallystick.calls.values import ReadOptions, WriteOptions, page_arguments
 from tallystick.core import Read, Write
 from tallystick.protocol import limits
 

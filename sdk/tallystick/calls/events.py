@@ -1,0 +1,75 @@
+"""Events: read, waited for, and their payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from tallystick.calls.values import Project, ReadOptions, project_id
+from tallystick.core import REALM, Read
+from tallystick.protocol import limits
+
+if TYPE_CHECKING:
+    from tallystick.protocol import records
+
+
+def events_read(
+    source: Project,
+    *,
+    after_cursor: str | None = None,
+    type_prefixes: Sequence[str] = (),
+    limit: int = limits.PAGE_ITEMS_MAX,
+    **options: Unpack[ReadOptions],
+) -> Read[records.EventPage]:
+    """Events of a project after a cursor, from the first one where none is given. Never waits."""
+    arguments = {
+        "source": project_id(source),
+        "after_cursor": after_cursor,
+        "type_prefixes": list(type_prefixes) or None,
+        "limit": limit,
+    }
+    return Read("events_read", arguments, "EventPage", **options)
+
+
+def accounted_events_read(
+    source: Project = REALM,
+    *,
+    after_cursor: str | None = None,
+    type_prefixes: Sequence[str] = (),
+    limit: int = limits.PAGE_ITEMS_MAX,
+    **options: Unpack[ReadOptions],
+) -> Read[records.EventsRead]:
+    """A project's events, and how many are withheld where; or, for the owner, the realm's: those that stand
+    in no project, such as what happens to agents, assistants and artifacts.
+    """
+    arguments = {
+        "source": project_id(source),
+        "after_cursor": after_cursor,
+        "type_prefixes": list(type_prefixes) or None,
+        "limit": limit,
+    }
+    return Read("tallystick_events_read", arguments, "EventsRead", **options)
+
+
+def events_wait(
+    source: Project,
+    after_cursor: str,
+    *,
+    type_prefixes: Sequence[str] = (),
+    timeout_ms: int = limits.WAIT_MS_MAX,
+    **options: Unpack[ReadOptions],
+) -> Read[records.EventBatch]:
+    """Events of a project after a cursor; waits for the first of them up to ``timeout_ms`` (at most
+    30,000)."""
+    arguments = {
+        "source": project_id(source),
+        "after_cursor": after_cursor,
+        "filters": {"type_prefixes": list(type_prefixes)} if type_prefixes else None,
+        "timeout_ms": timeout_ms,
+    }
+    return Read("events_wait", arguments, "EventBatch", wait_seconds=timeout_ms / 1000, **options)
+
+
+def event_payload(event_id: str, **options: Unpack[ReadOptions]) -> Read[records.EventPayload]:
+    """The payload of one event."""
+    return Read("event_payload", {"event_id": event_id}, "EventPayload", **options)

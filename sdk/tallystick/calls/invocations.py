@@ -1,0 +1,102 @@
+"""Invocations of assistants, as whoever asks for one sees them; ``workers`` has what runs them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+from tallystick.calls.values import (
+    DEPLOYMENT,
+    Project,
+    ReadOptions,
+    Space,
+    WriteOptions,
+    page_arguments,
+    project_id,
+)
+from tallystick.core import Read, Write
+from tallystick.protocol import limits
+
+if TYPE_CHECKING:
+    from tallystick.protocol import records
+
+
+def invocation_create(
+    project: Project,
+    *,
+    deadline: str,
+    deployment_id: str = DEPLOYMENT,
+    deployment_revision: int = 1,
+    space: Space | None = None,
+    branch_id: str | None = None,
+    assembly: records.Assembly | None = None,
+    priority: int | None = None,
+    not_before: str | None = None,
+    max_attempts: int | None = None,
+    budget_reservation_set_ref: str | None = None,
+    disclosure_rules_digest: str | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.Invocation]:
+    """Ask a deployment of an assistant to run. ``deadline`` and ``not_before`` are RFC 3339 timestamps."""
+    if branch_id is None and space is not None:
+        branch_id = space.main_branch_id
+    arguments = {
+        "assistant_deployment_id": deployment_id,
+        "assistant_deployment_revision": deployment_revision,
+        "space_id": None if space is None else space.space_id,
+        "branch_id": branch_id,
+        "context_assembly_ref": None if assembly is None else assembly.assembly_id,
+        "context_assembly_digest": None if assembly is None else assembly.digest,
+        "budget_reservation_set_ref": budget_reservation_set_ref,
+        "disclosure_rules_digest": disclosure_rules_digest,
+        "priority": priority,
+        "not_before": not_before,
+        "max_attempts": max_attempts,
+        "deadline": deadline,
+    }
+    return Write("invocation_create", arguments, "Invocation", project_id=project_id(project), **options)
+
+
+def invocation_show(
+    project: Project, invocation_id: str, **options: Unpack[ReadOptions]
+) -> Read[records.Invocation]:
+    """An invocation as it stands now."""
+    arguments = {"invocation_id": invocation_id}
+    return Read("invocation_show", arguments, "Invocation", project_id=project_id(project), **options)
+
+
+def invocation_list(
+    project: Project,
+    *,
+    deployment_id: str | None = None,
+    space_id: str | None = None,
+    state: str | None = None,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.InvocationPage]:
+    """A page of a project's invocations."""
+    arguments = {
+        "assistant_deployment_id": deployment_id,
+        "space_id": space_id,
+        "state": state,
+        **page_arguments(limit, after, snapshot),
+    }
+    return Read("invocation_list", arguments, "InvocationPage", project_id=project_id(project), **options)
+
+
+def invocation_cancel(
+    project: Project,
+    invocation_id: str,
+    *,
+    cancellation_scope: str | None = None,
+    reason: str | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.Invocation]:
+    """End an invocation that has not ended; its worker's next command finds its lease stale."""
+    arguments = {
+        "invocation_id": invocation_id,
+        "cancellation_scope": cancellation_scope,
+        "reason": reason,
+    }
+    return Write("invocation_cancel", arguments, "Invocation", project_id=project_id(project), **options)

@@ -1,0 +1,173 @@
+"""Who takes part in a space, and who may do things there without taking part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from tallystick.calls.values import Project, ReadOptions, Space, WriteOptions, page_arguments, project_id
+from tallystick.core import Read, Write
+from tallystick.protocol import limits
+
+if TYPE_CHECKING:
+    from tallystick.protocol import records
+    from tallystick.protocol.ijson import JsonValue
+
+
+def participant_digest(
+    participant: records.SpaceParticipant | Mapping[str, JsonValue], *, role: str | None = None
+) -> str:
+    """What ``space_participant_activate`` wants: the digest of who is proposed, in which role (KCP 3.4).
+
+    ``role`` is the one that is meant, where it is not left to the record which is.
+    """
+    from tallystick.protocol.digests import cod
+
+    def said(member: str) -> object:
+        return participant[member] if isinstance(participant, Mapping) else getattr(participant, member)
+
+    subject = {member: said(member) for member in ("participant_id", "space_id", "subject_ref", "kind")}
+    subject["role"] = said("role") if role is None else role
+    return cod("kovee-participant-subject", "schema:space-participant-v1", subject)
+
+
+def space_participant_add(
+    space: Space,
+    subject_ref: str,
+    role: str,
+    *,
+    kind: str = "service",
+    subject_revision: int | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.SpaceParticipant]:
+    """Propose somebody: an agent (``service``), a ``principal``, an ``assistant_deployment`` or a
+    ``peer_projection``, as ``steward``, ``contributor`` or ``observer``. A subject takes part once.
+
+    ``expected_revision`` is the space's.
+    """
+    arguments = {
+        "space_id": space.space_id,
+        "subject_ref": subject_ref,
+        "kind": kind,
+        "role": role,
+        "subject_revision": subject_revision,
+    }
+    return Write(
+        "space_participant_add", arguments, "SpaceParticipant", project_id=space.project_id, **options
+    )
+
+
+def space_participant_activate(
+    project: Project, participant_id: str, subject_digest: str, **options: Unpack[WriteOptions]
+) -> Write[records.SpaceParticipant]:
+    """Let in who is proposed; for the owner. ``subject_digest`` is ``participant_digest`` of the proposal
+    that was looked at: ``StaleRevision`` where another role is proposed meanwhile.
+    """
+    return Write(
+        "space_participant_activate",
+        {"participant_id": participant_id, "subject_digest": subject_digest},
+        "SpaceParticipant",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def space_participant_update(
+    project: Project,
+    participant_id: str,
+    *,
+    role: str | None = None,
+    status: str | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.SpaceParticipant]:
+    """Another role, or ``muted`` and ``active`` again; what is left out stays."""
+    return Write(
+        "space_participant_update",
+        {"participant_id": participant_id, "role": role, "status": status},
+        "SpaceParticipant",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def space_participant_remove(
+    project: Project, participant_id: str, **options: Unpack[WriteOptions]
+) -> Write[records.SpaceParticipant]:
+    """For good: the subject cannot be proposed again in that space. What it wrote stands."""
+    return Write(
+        "space_participant_remove",
+        {"participant_id": participant_id},
+        "SpaceParticipant",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def space_participant_list(
+    space: Space,
+    *,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.SpaceParticipantPage]:
+    """A page of a space's participants, whatever became of them."""
+    arguments = {"space_id": space.space_id, **page_arguments(limit, after, snapshot)}
+    return Read(
+        "space_participant_list", arguments, "SpaceParticipantPage", project_id=space.project_id, **options
+    )
+
+
+# --- grants -----------------------------------------------------------------------------------------------
+def space_access_grant_create(
+    space: Space,
+    subject_ref: str,
+    allowed_actions: Sequence[str],
+    *,
+    classification_ceiling_ref: str | None = None,
+    expires_at: str | None = None,
+    **options: Unpack[WriteOptions],
+) -> Write[records.SpaceAccessGrant]:
+    """Let somebody do things in a space without taking part in it; for the owner.
+
+    ``allowed_actions`` are ``read``, ``contribute``, ``steward``, or names of operations, each of which
+    implies reading. ``expires_at`` is an RFC 3339 timestamp. ``expected_revision`` is the space's.
+    """
+    arguments = {
+        "space_id": space.space_id,
+        "subject_ref": subject_ref,
+        "allowed_actions": list(allowed_actions),
+        "classification_ceiling_ref": classification_ceiling_ref,
+        "expires_at": expires_at,
+    }
+    return Write(
+        "space_access_grant_create", arguments, "SpaceAccessGrant", project_id=space.project_id, **options
+    )
+
+
+def space_access_grant_revoke(
+    project: Project, space_access_id: str, **options: Unpack[WriteOptions]
+) -> Write[records.SpaceAccessGrant]:
+    """Take a grant back; for the owner. It works in an archived space as well."""
+    return Write(
+        "space_access_grant_revoke",
+        {"space_access_id": space_access_id},
+        "SpaceAccessGrant",
+        project_id=project_id(project),
+        **options,
+    )
+
+
+def space_access_grant_list(
+    space: Space,
+    *,
+    limit: int = limits.PAGE_ITEMS_MAX,
+    after: str | None = None,
+    snapshot: str | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.SpaceAccessGrantPage]:
+    """A page of a space's grants, those that were taken back or expired among them."""
+    arguments = {"space_id": space.space_id, **page_arguments(limit, after, snapshot)}
+    return Read(
+        "space_access_grant_list", arguments, "SpaceAccessGrantPage", project_id=space.project_id, **options
+    )

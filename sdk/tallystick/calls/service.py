@@ -1,0 +1,62 @@
+"""Negotiation, and the daemon itself: its checks, its limits, its state, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Unpack
+
+from tallystick.calls.values import Project, ReadOptions, optional_project
+from tallystick.core import Read
+
+if TYPE_CHECKING:
+    from tallystick.protocol import records
+
+IMPLEMENTATION: Final = "tallystick-sdk"
+IMPLEMENTATION_VERSION: Final = "0.1.0"
+
+
+def hello(
+    supported_versions: Sequence[str] = ("0.1",), features: Sequence[str] = (), **options: Unpack[ReadOptions]
+) -> Read[records.HelloResult]:
+    """Which version both speak, and which bundles of operations the daemon serves whole."""
+    arguments = {
+        "supported_versions": list(supported_versions),
+        "implementation": IMPLEMENTATION,
+        "implementation_version": IMPLEMENTATION_VERSION,
+        "requested_features": list(features),
+    }
+    return Read("hello", arguments, "HelloResult", realm_id=None, **options)
+
+
+def protocol_info(**options: Unpack[ReadOptions]) -> Read[records.ProtocolInfo]:
+    """What the daemon speaks and serves, without settling anything."""
+    return Read("protocol_info", {}, "ProtocolInfo", realm_id=None, **options)
+
+
+def diagnose(
+    checks: Sequence[str] = (), *, project: Project | None = None, **options: Unpack[ReadOptions]
+) -> Read[records.Diagnosis]:
+    """The daemon's checks of itself; none named means all."""
+    return Read(
+        "diagnose",
+        {"checks": list(checks) or None},
+        "Diagnosis",
+        project_id=optional_project(project),
+        **options,
+    )
+
+
+def served_limits(**options: Unpack[ReadOptions]) -> Read[records.ServedLimits]:
+    """Every limit that a client can meet, by its name, and the daemon's own bundles."""
+    return Read("tallystick_limits", {}, "ServedLimits", realm_id=None, **options)
+
+
+def status(**options: Unpack[ReadOptions]) -> Read[records.Status]:
+    """The daemon as it stands: for its owner."""
+    return Read("tallystick_status", {}, "Status", **options)
+
+
+def shutdown(**options: Unpack[ReadOptions]) -> Read[records.Stopping]:
+    """Ask the daemon to finish what it has begun and stop: for its owner. It has no key: it writes nothing.
+    """
+    return Read("tallystick_shutdown", {}, "Stopping", **options)
