@@ -2,10 +2,10 @@
 
 The first page fixes a snapshot: the highest log position that the list shows, and the project sequence of its
 boundary cursor. That position is the last event's, so that what adds no row to any list, a refusal or the
-record of a read, makes no other token. Later pages resend it with the continuation. Rows made later are not
-shown, in whatever page; a row is shown as it is now, with its revision. Order is the order of making. A page
-ends with its limit, or where the next item would not fit a reply by bytes or by nodes; it holds one item at
-least.
+record of a read, makes no other token. Later pages resend it with the continuation; a continuation alone goes
+on while its snapshot is the present one. Rows made later are not shown, in whatever page; a row is shown as
+it is now, with its revision. Order is the order of making. A page ends with its limit, or where the next item
+would not fit a reply by bytes or by nodes; it holds one item at least.
 
 Nothing is kept for a snapshot: the token says it all, so it can be continued as long as its epoch lasts.
 """
@@ -97,20 +97,9 @@ def open_page(view: View, asked: Ask, boundary: Callable[[], int]) -> Snapshot:
     """The snapshot that a page belongs to. Raises Refusal ``invalid`` or ``snapshot-expired``."""
     f = _filter_digest(asked.filters)
     try:
-        if asked.snapshot is None:
-            if asked.after is not None:
-                view.cursors.read(asked.after, asked.source, "$.args.after")
-                raise snapshot_expired(
-                    "A continuation goes on in its own snapshot: send `snapshot` with `after`."
-                )
-            return Snapshot(_last_event(view), boundary(), -1, f)
-        kept = view.cursors.read(asked.snapshot, asked.source, "$.args.snapshot")
-        if kept.b is None or kept.k is not None:
-            raise invalid(
-                "$.args.snapshot is a continuation, not a snapshot; send what the page gave as `snapshot`"
-            )
+        bound, boundary_seq = _kept(view, asked, boundary)
         if asked.after is None:
-            return Snapshot(kept.seq, kept.b, -1, f)
+            return Snapshot(bound, boundary_seq, -1, f)
         going = view.cursors.read(asked.after, asked.source, "$.args.after")
     except Expired:
         raise snapshot_expired() from None
@@ -118,11 +107,24 @@ def open_page(view: View, asked: Ask, boundary: Callable[[], int]) -> Snapshot:
         raise invalid("$.args.after is a snapshot, not a continuation; send what the page gave as `next`")
     if going.f != f:
         raise invalid("$.args.after was made under another filter; go on with the filter of the first page")
-    if (going.seq, going.b) != (kept.seq, kept.b):
+    if (going.seq, going.b) != (bound, boundary_seq):
         raise snapshot_expired(
-            "The continuation belongs to another snapshot of this list; begin at its first page."
+            "The continuation belongs to another snapshot of this list; send the `snapshot` that came with "
+            "it, or begin at the first page."
         )
-    return Snapshot(kept.seq, kept.b, going.k, f)
+    return Snapshot(bound, boundary_seq, going.k, f)
+
+
+def _kept(view: View, asked: Ask, boundary: Callable[[], int]) -> tuple[int, int]:
+    """The snapshot that was sent, or the list's present one. Raises Refusal ``invalid``, or Expired."""
+    if asked.snapshot is None:
+        return _last_event(view), boundary()
+    kept = view.cursors.read(asked.snapshot, asked.source, "$.args.snapshot")
+    if kept.b is None or kept.k is not None:
+        raise invalid(
+            "$.args.snapshot is a continuation, not a snapshot; send what the page gave as `snapshot`"
+        )
+    return kept.seq, kept.b
 
 
 def _last_event(view: View) -> int:

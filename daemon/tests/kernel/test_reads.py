@@ -83,18 +83,33 @@ def test_a_list_is_whole_behind_any_number_of_refusals(kernel: Kernel, space: Js
 
 
 def test_snapshot_and_continuation_do_not_stand_for_each_other(kernel: Kernel, space: Json) -> None:
-    """Each is taken for what it is; a continuation alone belongs to no snapshot that is still asked for."""
+    """Each is taken for what it is."""
     for n in range(5):
         kernel.said(space, f"{n}")
     result = page(kernel, space)["result"]
     snapshot, following = result["snapshot"], result["next"]
     assert kernel.problem(page(kernel, space, after=snapshot, snapshot=snapshot)) == "invalid"
     assert kernel.problem(page(kernel, space, snapshot=following)) == "invalid"
-    assert kernel.problem(page(kernel, space, after=following)) == "snapshot-expired"
+    assert kernel.problem(page(kernel, space, after=snapshot)) == "invalid"
     assert kernel.problem(page(kernel, space, after=following, snapshot=snapshot, kind="claim")) == "invalid"
     kernel.said(space, "more")
     other = page(kernel, space)["result"]["snapshot"]
     assert kernel.problem(page(kernel, space, after=following, snapshot=other)) == "snapshot-expired"
+
+
+def test_a_continuation_alone_goes_on_while_its_snapshot_is_the_present_one(
+    kernel: Kernel, space: Json
+) -> None:
+    """It is the second page of what a first page would be now; once that is another, it has expired."""
+    for n in range(5):
+        kernel.said(space, f"{n}")
+    first = page(kernel, space)["result"]
+    whole = page(kernel, space, after=first["next"], snapshot=first["snapshot"])
+    assert page(kernel, space, after=first["next"]) == whole
+    assert kernel.problem(page(kernel, space, after=first["next"], kind="claim")) == "invalid"
+    kernel.said(space, "more")
+    assert kernel.problem(page(kernel, space, after=first["next"])) == "snapshot-expired"
+    assert page(kernel, space, after=first["next"], snapshot=first["snapshot"]) == whole
 
 
 def test_a_token_of_another_list_is_invalid(kernel: Kernel, space: Json) -> None:
