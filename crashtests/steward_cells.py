@@ -150,7 +150,7 @@ def _confirm_overtaken(world: World) -> Request:
 
 _FOUND_STALE: Final = (
     Effect("log", "insert", 1),
-    Effect("prepared_changes", "update", 1, frozenset({"state", "revision", "terminal_ms"})),
+    Effect("prepared_changes", "update", 1, frozenset({"state", "terminal_ms"})),
 )
 
 STEWARD_REFUSALS: Final = (

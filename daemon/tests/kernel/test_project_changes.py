@@ -423,7 +423,9 @@ def new_space(kernel: Kernel, change: Json) -> None:
 def test_a_confirmation_that_finds_its_change_stale_says_so_and_makes_it_so(
     kernel: Kernel, project: str, moves: Any
 ) -> None:
-    """Refused, the project as it was, and the change stale: ended, without a receipt, with no event."""
+    """Refused, the project as it was, and the change stale: ended, without a receipt, with no event and at
+    the revision that the last one told.
+    """
     kernel.space(project)
     change = prepare(kernel, project)
     moves(kernel, change)
@@ -431,11 +433,10 @@ def test_a_confirmation_that_finds_its_change_stale_says_so_and_makes_it_so(
     kernel.ambient.advance(5)
     refused = confirm(kernel, change)
     assert kernel.problem(refused) == "stale-revision"
-    assert refused["problem"]["ext"]["dev.kovee.recovery.stale-revision"] == {"current_revision": 2}
+    assert refused["problem"]["ext"]["dev.kovee.recovery.stale-revision"] == {"current_revision": 1}
     assert shown(kernel, change) == {
         **change,
         "state": "stale",
-        "revision": 2,
         "terminal_at": "2030-03-17T17:46:45Z",
     }
     assert project_of(kernel, project) == before

@@ -318,7 +318,7 @@ def test_a_confirmation_finds_out_whether_the_space_has_moved(
         assert space_of(kernel, space) == before
     kernel.reopen()
     assert kernel.answer(*asked) == first
-    assert shown(kernel, space, widening)["revision"] == 2
+    assert shown(kernel, space, widening)["revision"] == (2 if state == "confirmed" else 1)
 
 
 @pytest.mark.parametrize("end", [confirm, cancel])

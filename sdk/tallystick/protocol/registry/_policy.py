@@ -20,6 +20,8 @@ from ._model import (
 )
 
 ENDED: Final = RowEffect("prepared_changes", "update", columns=("state", "revision", "terminal_ms"))
+FOUND_STALE: Final = RowEffect("prepared_changes", "update", columns=("state", "terminal_ms"))
+"""Of a refusal, which tells nobody: the revision stays."""
 CONFIRMED: Final = RowEffect(
     "prepared_changes", "update", columns=("state", "revision", "decision_receipt_ref", "terminal_ms")
 )
@@ -92,7 +94,7 @@ POLICY: Final = (
                 columns=("revision", "policy_set_ref", "default_classification_ref"),
             ),
         ),
-        refusal_rows=(RowEffect("log", "insert"), ENDED),
+        refusal_rows=(RowEffect("log", "insert"), FOUND_STALE),
         summary="Put a prepared change into force, if nothing that it is bound to has moved.",
     ),
     Operation(

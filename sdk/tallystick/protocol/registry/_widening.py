@@ -18,7 +18,7 @@ from ._model import (
     RowEffect,
     Socket,
 )
-from ._policy import CONFIRMED, ENDED
+from ._policy import CONFIRMED, ENDED, FOUND_STALE
 
 WIDENING: Final = (
     Operation(
@@ -88,7 +88,7 @@ WIDENING: Final = (
                 columns=("revision", "visibility", "policy_set_ref", "default_classification_ref"),
             ),
         ),
-        refusal_rows=(RowEffect("log", "insert"), ENDED),
+        refusal_rows=(RowEffect("log", "insert"), FOUND_STALE),
         summary="Put a prepared widening into force, if nothing that it is bound to has moved.",
     ),
     Operation(
