@@ -18,6 +18,7 @@ from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import View
 from tallyd.operations.results import Served, given, optional
+from tallyd.operations.servable import check_servable
 from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.envelope import Request
@@ -27,6 +28,8 @@ from tallystick.protocol.records import Manifest
 CLASS_DEFAULT: Final = "class-default"
 BUILT_IN_NAME: Final = "Local developer assistant"
 BUILT_IN_DESCRIPTION: Final = "Whatever assistant the owner runs on this machine."
+AROUND_RECORDS: Final = 4
+"""Reply, result, list and event stand around a record where the realm's events are read."""
 _FREE_FORM: Final = ("runtime", "attention_proposals", "network_policy")
 
 
@@ -165,6 +168,7 @@ def register(tx: Transaction, request: Request, admission: Admission) -> Applied
     for member in ("definition_id", "version", "package_digest"):
         if getattr(args.manifest, member) != getattr(args, member):
             raise invalid(f"$.args.manifest.{member} must be what $.args.{member} says")
+    check_servable(canonical(args), AROUND_RECORDS, "$.args")
     taken = "SELECT 1 FROM assistant_revisions WHERE definition_id = ? AND version = ?"
     if tx.one(taken, args.definition_id, args.version) is not None:
         raise invalid(

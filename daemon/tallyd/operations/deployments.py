@@ -22,8 +22,9 @@ from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.ledger.view import View
 from tallyd.operations import assistants
-from tallyd.operations.assistants import realm_event
+from tallyd.operations.assistants import AROUND_RECORDS, realm_event
 from tallyd.operations.results import Served, check_revision, optional
+from tallyd.operations.servable import check_servable
 from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import cod
@@ -123,6 +124,7 @@ def create(tx: Transaction, request: Request, _admission: Admission) -> Applied:
         raise not_found("assistant revision", args.assistant_revision_id)
     if args.security_profile != "developer":
         raise forbidden("$.args.security_profile: this daemon runs workers of the developer profile alone")
+    check_servable(canonical(args), AROUND_RECORDS, "$.args")
     digits = tx.new_id()
     body, _ = tx.seal(canonical(args.rollout_policy))
     said: dict[str, object] = {"rollout_policy_body": body}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tallyd.operations import aliases, deployments
+from tallystick.protocol import limits
 from tallystick.protocol.registry import OPERATIONS, Socket
 
 from .kernel import Json, Kernel
@@ -148,6 +149,50 @@ def test_a_manifest_says_what_the_arguments_say(pipeline: Pipeline, member: str)
     changed = manifest(pipeline.definition)
     changed[member] = "f" * 64
     assert pipeline.kernel.problem(pipeline.register(manifest=changed)) == "invalid"
+
+
+def nested(depth: int) -> Json:
+    """An object of so many, each inside the next."""
+    return {} if depth == 1 else {"a": nested(depth - 1)}
+
+
+def depth_of(value: object) -> int:
+    """Containers around the innermost value."""
+    if not isinstance(value, dict | list):
+        return 0
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max((depth_of(one) for one in inner), default=0)
+
+
+@pytest.mark.parametrize("member", ["runtime", "network_policy", "attention_proposals", "rollout_policy"])
+def test_what_is_free_in_form_can_be_read_wherever_it_is_shown(
+    kernel: Kernel, pipeline: Pipeline, member: str
+) -> None:
+    """The deepest that is taken is told in the realm's events within a reply's limits; one deeper is
+    invalid.
+    """
+
+    def make(depth: int) -> Json:
+        if member == "rollout_policy":
+            return pipeline.deploy("asstrev-local-dev", rollout_policy=nested(depth))
+        free = [nested(depth)] if member == "attention_proposals" else nested(depth)
+        return pipeline.register(manifest={**manifest(pipeline.definition, "1"), member: free})
+
+    inside = {"rollout_policy": 0, "attention_proposals": 2}.get(member, 1)
+    deepest = limits.DEPTH_MAX - 5 - inside
+    refused = make(deepest + 1)
+    assert kernel.problem(refused) == "invalid"
+    assert make(deepest)["outcome"] == "ok"
+    events = {"source": "realm-personal", "limit": 100}
+    for op, args in (
+        ("deployment_list", {"limit": 9}),
+        ("assistant_revision_list", {"limit": 9}),
+        ("tallystick_events_read", events),
+    ):
+        answered = kernel.read(op, args)
+        assert answered["outcome"] == "ok"
+        assert depth_of(answered) <= limits.DEPTH_MAX
+    assert depth_of(answered) == limits.DEPTH_MAX
 
 
 def test_a_version_is_registered_once(pipeline: Pipeline) -> None:
