@@ -32,18 +32,24 @@ space_option = click.option(
 )  # fmt: skip
 
 
-def pages(call: Call, page: Callable[[str | None, str | None], Request[object]]) -> Iterator[Record]:
-    """All items of a list, page by page over one snapshot; `page` makes a call of `after` and `snapshot`."""
+def whole_pages(call: Call, page: Callable[[str | None, str | None], Request[object]]) -> Iterator[Record]:
+    """A list, page by page over one snapshot; `page` makes a call of `after` and `snapshot`."""
     after: str | None = None
     snapshot: str | None = None
     while True:
         found = call.ask(page(after, snapshot))
-        items = found["items"]
-        assert isinstance(items, list)
-        yield from (item for item in items if isinstance(item, dict))
+        yield found
         after, snapshot = text(found, "next"), text(found, "snapshot")
         if not after:
             return
+
+
+def pages(call: Call, page: Callable[[str | None, str | None], Request[object]]) -> Iterator[Record]:
+    """All items of a list."""
+    for found in whole_pages(call, page):
+        items = found["items"]
+        assert isinstance(items, list)
+        yield from (item for item in items if isinstance(item, dict))
 
 
 def projects(call: Call) -> Iterator[Record]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -13,7 +14,7 @@ import pytest
 from tally_program import TALLY, Tally
 
 from tally_cli.exits import Exit
-from tally_cli.verbs import record
+from tally_cli.verbs import relating, saying
 from tallystick.protocol import shapes
 
 
@@ -188,6 +189,91 @@ def test_every_kind_of_object_is_shown_by_its_id(tally: Tally, space: str) -> No
     for ref in ids:
         assert ref in tally.ok("show", ref).out
         assert ref in tally.ok("show", ref, "--json").object.values()
+
+
+def test_a_space_is_read_with_what_became_of_each(tally: Tally, space: str) -> None:
+    """In its order, one line each; what was withdrawn says so, and what was redacted says that it is."""
+    said = [tally.id("say", words, "--kind", "claim", "--space", space) for words in ("a\nb", "c", "d")]
+    tally.ok("withdraw", said[0])
+    tally.ok("redact", said[1])
+    rows = [line.split("\t") for line in tally.ok("read").out.splitlines()]
+    owner = "prin-owner"
+    assert rows == [
+        ["1", said[0], "claim", owner, "withdraw", "a"],
+        ["2", said[1], "claim", owner, "redact", "[redacted]"],
+        ["3", said[2], "claim", owner, "", "d"],
+    ]
+    assert tally.ok("show", said[1]).out.rstrip().endswith("[redacted]")
+    items = tally.ok("read", "--json", "--kind", "claim").objects
+    assert [item["contribution"]["contribution_id"] for item in items] == said
+    assert tally.ok("read", "--kind", "question").out == ""
+
+
+def test_a_space_and_a_project_change_their_names(tally: Tally, space: str) -> None:
+    """The only one, or the one that is named; the new name is what is shown."""
+    assert tally.ok("space", "rename", "the cold tap", "--json").object["title"] == "the cold tap"
+    assert tally.id("space", "rename", "the hot tap", "--space", "the cold tap") == space
+    project = tally.id("project", "rename", "kitchen")
+    assert tally.ok("project", "show", "kitchen", "--json").object["project_id"] == project
+
+
+def test_a_space_is_closed_and_opened(tally: Tally, space: str) -> None:
+    """Each step is the daemon's, and what it refuses is refused."""
+    for verb, shown in (
+        ("freeze", ("frozen", "project")),
+        ("reopen", ("open", "project")),
+        ("restrict", ("open", "restricted")),
+        ("archive", ("archived", "restricted")),
+    ):
+        changed = tally.ok("space", verb, space, "--json").object
+        assert (changed["status"], changed["visibility"]) == shown
+    refused = tally("space", "reopen", "--json")
+    assert (refused.code, refused.error["kind"]) == (Exit.PROBLEM, "stale-revision")
+
+
+def test_invocations_are_listed_and_canceled(tally: Tally, space: str) -> None:
+    """In the order of asking, of one space or one state alone; what waits is canceled, once."""
+    asked = tally.ok("ask", "why?", "--space", space, "--json").object["invocation"]["invocation_id"]
+    project = tally.ok("project", "show", "--json").object["project_id"]
+    arguments = json.dumps(
+        {
+            "assistant_deployment_id": "dep-local-dev",
+            "assistant_deployment_revision": 1,
+            "deadline": "2100-01-01T00:00:00Z",
+        }
+    )
+    waits = tally.ok("call", "invocation_create", arguments, "--project", project).object["invocation_id"]
+    listed = [line.split("\t")[:2] for line in tally.ok("invocation", "list").out.splitlines()]
+    assert listed == [[asked, "queued"], [waits, "queued"]]
+    canceled = tally.ok("invocation", "cancel", waits, "--reason", "not needed", "--json").object
+    assert canceled["state"] == "canceled"
+    for narrowed in (("--state", "queued"), ("--space", space)):
+        (line,) = tally.ok("invocation", "list", *narrowed).out.splitlines()
+        assert line.split("\t")[0] == asked
+    assert tally("invocation", "cancel", waits).code == Exit.PROBLEM
+
+
+def test_any_operation_is_called_by_its_name(tally: Tally, space: str) -> None:
+    """From an argument or from stdin, in the only project; under a key, and at a revision."""
+    shown = tally.ok("call", "space_show", json.dumps({"space_id": space})).object
+    assert shown["space_id"] == space
+    assert tally.ok("call", "project_list", "-", stdin=b'{"limit": 1}').object["items"]
+    change = json.dumps({"space_id": space, "title": "the tap"})
+    named = ("call", "space_update_metadata", change, "--revision", "1", "--key", "k")
+    first = tally.ok(*named).out
+    assert tally.ok(*named).out == first
+    stale = tally("call", "space_freeze", json.dumps({"space_id": space}), "--revision", "1", "--json")
+    assert (stale.code, stale.error["kind"]) == (Exit.PROBLEM, "stale-revision")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("no_such_one",), ("project_list", "[]"), ("project_list", '{"a":1,"a":2}'), ("project_list", "{")],
+    ids=["unknown", "no object", "twice", "no JSON"],
+)
+def test_what_is_no_call_is_not_sent(tally: Tally, space: str, arguments: tuple[str, ...]) -> None:
+    """An operation that there is not, or arguments that no daemon would take."""
+    assert tally("call", *arguments).code == Exit.USAGE, space
 
 
 @pytest.mark.parametrize("ref", ["contrib-" + "0" * 32, "rel-" + "0" * 32, "inv-1", "evt-1", "proj-1"])
@@ -368,9 +454,9 @@ def test_a_call_loads_only_what_it_uses(tally: Tally, space: str, verb: str) -> 
 
 def test_the_words_of_the_command_line_are_those_of_the_protocol() -> None:
     """Kinds, postures and relations are the protocol's, without the notice that clients may not write."""
-    assert {*record.KINDS, "system_notice"} == set(get_args(shapes.ContributionKind))
-    assert set(record.POSTURES) == set(get_args(shapes.EpistemicPosture))
-    assert set(record.RELATIONS) == set(get_args(shapes.RelationKind))
+    assert {*saying.KINDS, "system_notice"} == set(get_args(shapes.ContributionKind))
+    assert set(saying.POSTURES) == set(get_args(shapes.EpistemicPosture))
+    assert set(relating.RELATIONS) == set(get_args(shapes.RelationKind))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
 from tally_cli.calling import Call, Record, builtin, text, verb
 from tally_cli.choosing import choose_project, project_option
 from tally_cli.output import cut, first_line, to_json
-from tally_cli.verbs.record import events as read
+from tallystick import calls
 
 if TYPE_CHECKING:
     from tallystick.follow import Gap
@@ -65,6 +65,19 @@ def events(
         project_id, cursor_store=cursor_file, after_cursor=after, type_prefixes=types
     )
     tell(_plain(item) for item in islice(items, limit))
+
+
+def read(
+    call: Call, project_id: str, *, after: str | None = None, type_prefixes: tuple[str, ...] = ()
+) -> Iterator[Record]:
+    """All events of a project that there are now, from the first, or after a cursor."""
+    while True:
+        page = call.ask(calls.events.events_read(project_id, after_cursor=after, type_prefixes=type_prefixes))
+        found = cast(list[Record], page["events"])
+        yield from found
+        if not found or page["next_cursor"] == after:
+            return
+        after = text(page, "next_cursor")
 
 
 def _plain(item: records.Event | Gap) -> Record:

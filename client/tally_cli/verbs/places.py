@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from tally_cli.calling import Call, Record, key_option, keyed, text, verb
-from tally_cli.choosing import choose_project, choose_space, project_option, projects, spaces
+from tally_cli.choosing import (
+    choose_project,
+    choose_space,
+    project_option,
+    projects,
+    space_option,
+    space_ref,
+    spaces,
+)
 from tallystick import calls
+
+if TYPE_CHECKING:
+    from tallystick.core import Call as Request
 
 _PROJECT: Final = ("project_id", "status", "created_at", "name")
 _SPACE: Final = ("space_id", "status", "visibility", "created_at", "title")
@@ -23,7 +35,7 @@ def _tell_fields(call: Call, record: Record) -> None:
 
 @click.group()
 def project() -> None:
-    """Make, list and show projects. A project has an order of events and an audience of its own."""
+    """Make, list, show and rename projects. A project has an order of events and an audience of its own."""
 
 
 @project.command("create")
@@ -51,9 +63,25 @@ def project_show(call: Call, project: str | None) -> None:
     _tell_fields(call, call.ask(calls.projects.project_show(choose_project(call, project))))
 
 
+@project.command("rename")
+@click.argument("name")
+@project_option
+@key_option
+@verb
+def project_rename(call: Call, name: str, project: str | None, key: str | None) -> None:
+    """Give a project another NAME. The old one stands in the events that told it."""
+    renamed = call.ask(
+        calls.projects.project_update_metadata(choose_project(call, project), name, **keyed(key))
+    )
+    call.made(renamed, "project_id", text(renamed, "name"))
+
+
 @click.group()
 def space() -> None:
-    """Make, list and show spaces. A space holds contributions to one matter, and what relates them."""
+    """Make, list, show, rename, close and open spaces.
+
+    A space holds contributions to one matter, and what relates them.
+    """
 
 
 @space.command("create")
@@ -88,3 +116,43 @@ def space_show(call: Call, space: str | None, project: str | None) -> None:
     """Show the SPACE with that id or title, or the only one."""
     _tell_fields(call, choose_space(call, choose_project(call, project), space))
 
+
+@space.command("rename")
+@click.argument("title")
+@project_option
+@space_option
+@key_option
+@verb
+def space_rename(call: Call, title: str, project: str | None, space: str | None, key: str | None) -> None:
+    """Give a space another TITLE. The old one stands in the events that told it."""
+    where = space_ref(choose_space(call, choose_project(call, project), space))
+    renamed = call.ask(calls.spaces.space_update_metadata(where, title=title, **keyed(key)))
+    call.made(renamed, "space_id", text(renamed, "title"))
+
+
+def _lifecycle(name: str, change: Callable[..., Request[object]], words: str) -> None:
+    """A verb that takes a space and changes what may be done in it."""
+
+    @space.command(name, help=words)
+    @click.argument("space", required=False, envvar="TALLY_SPACE")
+    @project_option
+    @key_option
+    @verb
+    def run(call: Call, space: str | None, project: str | None, key: str | None) -> None:
+        where = space_ref(choose_space(call, choose_project(call, project), space))
+        changed = call.ask(change(where, **keyed(key)))
+        call.made(changed, "space_id", text(changed, "status"), text(changed, "visibility"))
+
+
+_lifecycle(
+    "freeze",
+    calls.spaces.space_freeze,
+    "Let nothing more be said in the SPACE until it is reopened.",
+)
+_lifecycle("reopen", calls.spaces.space_reopen, "Let the frozen SPACE be written in again.")
+_lifecycle("archive", calls.spaces.space_archive, "Close the SPACE for good. It is still read.")
+_lifecycle(
+    "restrict",
+    calls.spaces.space_restrict,
+    "Show the SPACE to those alone who take part in it or have a grant. The way back is a prepared widening.",
+)

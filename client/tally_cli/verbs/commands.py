@@ -1,0 +1,82 @@
+"""The verbs `call` and `resume`: any operation by its name, and what was sent and never answered."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tally_cli.calling import Call, key_option, keyed, verb
+from tally_cli.choosing import choose_project, project_option
+from tally_cli.exits import Exit
+from tally_cli.trouble import Trouble
+from tallystick import calls
+from tallystick.protocol.limits import REQUEST_BYTES_MAX
+
+
+@click.command()
+@click.argument("operation")
+@click.argument("arguments", metavar="[JSON|-]", default="{}")
+@click.option(
+    "--revision", type=click.IntRange(0), metavar="N", help="Refuse it unless what it changes stands there."
+)
+@project_option
+@key_option
+@verb
+def call(
+    call: Call, operation: str, arguments: str, revision: int | None, project: str | None, key: str | None
+) -> None:
+    """Call an OPERATION of the protocol by its name, and print its result as JSON.
+
+    For what has no verb of its own: docs/reference has all of them. The arguments are a JSON object; `-`
+    takes it from stdin.
+    """
+    options = keyed(key)
+    if revision is not None:
+        options["expected_revision"] = revision
+    place = choose_project(call, project) if project is not None or _needs_project(operation) else None
+    found = _object(arguments)
+    call.printer.object(
+        call.client.raw(calls.any_operation.by_name(operation, found, project_id=place, **options)).value
+    )
+
+
+def _needs_project(operation: str) -> bool:
+    from tallystick.protocol import registry
+
+    known = registry.BY_SOCKET.get((registry.Socket.CLIENT, operation))
+    return known is not None and known.project is registry.Placement.REQUIRED
+
+
+def _object(text: str) -> dict[str, object]:
+    """Arguments as they are given. Raises `Trouble` (exit 2) where they are no JSON object."""
+    from tallystick.protocol.ijson import NotStrict, parse
+
+    if text == "-":
+        raw = sys.stdin.buffer.read(REQUEST_BYTES_MAX + 1)
+    else:
+        raw = text.encode("utf-8", "surrogateescape")
+    try:
+        found = parse(raw)
+    except NotStrict as error:
+        words = f"The arguments are no JSON that the daemon takes. {error}"
+        raise Trouble(Exit.USAGE, "usage", words) from error
+    if not isinstance(found, dict):
+        raise Trouble(Exit.USAGE, "usage", "The arguments must be a JSON object, such as '{\"limit\": 10}'.")
+    return dict(found)
+
+
+@click.command()
+@verb
+def resume(call: Call) -> None:
+    """Send again what this user's calls sent and never saw answered: the same bytes, under the same keys.
+
+    Each was applied once at most, and is now. Prints each operation with its key and how it ended.
+    """
+    for resumed in call.client.resume():
+        ended = "applied" if resumed.error is None else resumed.error.kind
+        told = {"operation": resumed.pending.operation, "key": resumed.pending.key, "ended": ended}
+        if call.printer.as_json:
+            call.printer.object(told)
+        else:
+            call.printer.row(*told.values())
