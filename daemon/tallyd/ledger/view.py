@@ -160,7 +160,8 @@ class View:
     def space(self, space_id: str) -> SpaceRow | None:
         """The space of that id, or None."""
         position = self.position_of("space", space_id)
-        return None if position is None else self.space_at(position)
+        row = None if position is None else self.space_at(position)
+        return row if row is not None and row.space_id == space_id else None
 
     def space_at(self, position: int) -> SpaceRow | None:
         row = self.db.execute(

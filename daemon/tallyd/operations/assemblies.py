@@ -209,7 +209,9 @@ def _check_claim_nodes(tx: Transaction, contributions: list[tuple[str, Contribut
 def find(view: View, assembly_id: str) -> AssemblyRow | None:
     """The assembly of that id, wherever it stands."""
     position = view.position_of("casm", assembly_id)
-    return None if position is None else at(view, position)
+    if position is None or objects.ref_at(view, position) != assembly_id:
+        return None
+    return at(view, position)
 
 
 def at(view: View, position: int) -> AssemblyRow | None:

@@ -319,14 +319,22 @@ def test_what_is_not_there_is_not_found(kernel: Kernel, space: Json, op: str, ar
 
 
 def test_an_id_of_another_kind_names_nothing(kernel: Kernel, space: Json) -> None:
-    """An event shares its digits with what it made, and is not it."""
-    made = kernel.said(space, "a")["contribution_id"]
-    digits = made.removeprefix("contrib-")
+    """An event shares its digits with what it made, and is not it; nor is what was made beside it."""
+    made = kernel.said(space, "a")
+    digits = made["contribution_id"].removeprefix("contrib-")
+    asked = kernel.invocation(space, made)["context_assembly_ref"]
+    shown = kernel.read("context_assembly_show", {"assembly_id": asked}, project=space["project_id"])
+    beside = shown["result"]["frontier_ref"].removeprefix("front-")
+    branch = space["main_branch_id"].removeprefix("branch-")
     for op, args in (
         ("space_show", {"space_id": f"space-{digits}"}),
+        ("space_show", {"space_id": f"space-{branch}"}),
+        ("lens_list", {"space_id": f"space-{branch}", "limit": 5}),
+        ("lens_show", {"lens_id": f"lens-stream-space-{branch}"}),
         ("invocation_show", {"invocation_id": f"inv-{digits}"}),
         ("frontier_show", {"frontier_id": f"front-{digits}"}),
         ("context_assembly_show", {"assembly_id": f"casm-{digits}"}),
+        ("context_assembly_show", {"assembly_id": f"casm-{beside}"}),
     ):
         assert kernel.problem(kernel.read(op, args, project=space["project_id"])) == "not-found"
 
