@@ -127,26 +127,27 @@ def _owner(_view: View, request: Request, _speaker: Speaker, admission: Admissio
     return admission
 
 
-def _in_space(allowed: Callable[[Rights], bool], what: str) -> ModeCheck:
+def _in_space(view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:
     """An actor with certain rights in the space that the arguments name; a space that is not seen is not
     found.
     """
+    space_id = getattr(request.args, "space_id", None)
+    if admission.agent is None or not isinstance(space_id, str):
+        return admission  # named through another object: its operation looks both up
+    space = view.space(space_id)
+    if space is None or admission.project is None or space.project != admission.project.position:
+        raise not_found("space", space_id)
+    check_space(view, request, admission, space)
+    return admission
 
-    def check(view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:
-        if admission.agent is None:
-            return admission
-        space_id = getattr(request.args, "space_id", None)
-        if not isinstance(space_id, str):
-            return admission  # named through another object: its operation looks both up
-        space = view.space(space_id)
-        if space is None or admission.project is None or space.project != admission.project.position:
-            raise not_found("space", space_id)
-        check_rights(
-            view, admission, space, allowed, f"{request.operation.name} is for {what} of space {space_id}"
-        )
-        return admission
 
-    return check
+def check_space(view: View, request: Request, admission: Admission, space: SpaceRow) -> None:
+    """What a mode asks for in a space, of a command that writes there. Raises as ``check_rights`` does."""
+    if admission.agent is None or request.operation.mode not in _SPACE_MODES:
+        return
+    allowed, whom = _SPACE_MODES[request.operation.mode]
+    name = request.operation.name
+    check_rights(view, admission, space, allowed(name), f"{name} is for {whom} of space {space.space_id}")
 
 
 def check_rights(
@@ -170,9 +171,11 @@ def may_steward(held: Rights) -> bool:
     return held.stewards
 
 
-def _write_space(view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
-    check = _in_space(may_write(request.operation.name), "active contributors")
-    return check(view, request, speaker, admission)
+_SPACE_MODES: Final[dict[Mode, tuple[Callable[[str], Callable[[Rights], bool]], str]]] = {
+    Mode.WRITE_SPACE: (may_write, "active contributors"),
+    Mode.STEWARD: (lambda _: may_steward, "stewards"),
+}
+"""Which rights these modes ask for, and who has them, in words."""
 
 
 def _claim(view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:
@@ -244,8 +247,8 @@ MODES: Final[dict[Mode, ModeCheck]] = {
     Mode.READ_SPACE: _anybody,
     Mode.UPLOAD: _anybody,  # an upload is its owner's, which the operation sees to
     Mode.INVOKE: _anybody,  # the operation asks for rights in the invocation's space
-    Mode.WRITE_SPACE: _write_space,
-    Mode.STEWARD: _in_space(may_steward, "stewards"),
+    Mode.WRITE_SPACE: _in_space,
+    Mode.STEWARD: _in_space,
     Mode.WRITE_REALM: _owner,
     Mode.WRITE_PROJECT: _owner,
     Mode.OPERATOR: _owner,

@@ -29,7 +29,7 @@ from typing import Final
 import apsw
 import msgspec
 
-from tallyd.admission import UNKNOWN, Admission, Speaker, admit, may_claim
+from tallyd.admission import UNKNOWN, Admission, Speaker, admit, check_space, may_claim
 from tallyd.clerk import idempotency
 from tallyd.clerk.bounds import judge_reply
 from tallyd.clerk.hooks import AFTER_COMMIT, BEFORE_COMMIT, Hooks, NoHooks
@@ -628,16 +628,21 @@ def _reply_sequence(tx: Transaction, applied: Applied) -> int | None:
 
 
 def _authorize_replay(tx: Transaction, first: LogRow, request: Request, admission: Admission) -> None:
-    """Whether this actor may still have the stored reply. Raises Refusal ``stale-lease``.
+    """Whether this actor may still have the stored reply. Raises Refusal ``stale-lease``, ``not-found`` or
+    ``forbidden``.
 
-    A client's command was admitted a moment ago, its scope holds its actor, and an agent must still see where
-    it wrote. A worker gets its attempt's
-    receipts while the attempt is current; and the attempt that a command of its own ended gets that command's
-    reply, because a lost reply must be recoverable.
+    A client's command was admitted a moment ago, and its scope holds its actor; an agent must still see what
+    it wrote, and have the rights for it there, also where the command names the space through another object.
+    A worker gets its attempt's receipts while the attempt is current; and the attempt that a command of its
+    own ended gets that command's reply, because a lost reply must be recoverable.
     """
     if request.operation.socket is not Socket.WORKER:
         if first.stream is not None and not shows(tx, admission, first):
             raise not_found("result of this command", "that this actor may still see")
+        if admission.agent is not None and first.stream is not None:
+            space = tx.space_at(first.stream)
+            if space is not None:
+                check_space(tx, request, admission, space)
         return
     attempt = admission.attempt
     if attempt is None:

@@ -111,6 +111,24 @@ def test_a_project_space_is_read_by_members_and_written_by_participants(
     assert kernel.problem(agent.append(open_space)) == "forbidden"
 
 
+def test_a_replay_asks_for_the_rights_of_its_command(
+    kernel: Kernel, project: str, space: Json, agent: Agent
+) -> None:
+    """A command that names its space through another object is judged by that space when it is sent again."""
+    agent.join(space, "steward")
+    other = kernel.take_part(space, "prin-guest", "observer")
+    removal = {"participant_id": other["participant_id"]}
+    done = agent.send("space_participant_remove", removal, project=project, key="remove")
+    assert done["outcome"] == "ok"
+    assert agent.send("space_participant_remove", removal, project=project, key="remove") == done
+    part = {"participant_id": agent.part["participant_id"]}
+    kernel.ok("space_participant_update", {**part, "role": "observer"}, project=project)
+    again = agent.send("space_participant_remove", removal, project=project, key="remove")
+    assert kernel.problem(again) == "forbidden"
+    kernel.ok("space_participant_update", {**part, "role": "steward"}, project=project)
+    assert agent.send("space_participant_remove", removal, project=project, key="remove") == done
+
+
 def test_events_of_an_unseen_space_are_gaps(kernel: Kernel, project: str, space: Json, agent: Agent) -> None:
     """They are absent from reads, filtered or not, and the sequence has gaps where they are."""
     seen = kernel.space(project, "seen")
