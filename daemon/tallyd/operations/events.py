@@ -13,7 +13,7 @@ from tallyd.ledger import attempts, events, ids, log, skeleton
 from tallyd.ledger.cursors import Expired, filter_digest
 from tallyd.ledger.view import ProjectRow, View
 from tallyd.ledger.withheld import ABOVE_CEILING, NOT_VISIBLE
-from tallyd.operations import lenses
+from tallyd.operations import lenses, policy_changes
 from tallyd.operations.results import Served, optional
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.envelope import Request
@@ -85,9 +85,9 @@ def expired(view: View, source: str, head: int) -> Exception:
 
 
 class Withheld:
-    """Which events an actor is not shown, and why: those of streams that it does not see, of lenses that are
-    not there for it, and what is above its ceiling. Of those that stand in no project it sees its own. One
-    look, one of these.
+    """Which events an actor is not shown, and why: those of streams that it does not see, of lenses and
+    policy changes that are not there for it, and what is above its ceiling. Of those that stand in no project
+    it sees its own. One look, one of these.
     """
 
     def __init__(self, view: View, admission: Admission) -> None:
@@ -103,11 +103,16 @@ class Withheld:
         if row.stream not in self._streams:
             self._streams[row.stream] = self._rights(row.stream)
         held = self._streams[row.stream]
-        if held is None or not lenses.event_shown(self._view, self._admission, row):
+        if held is None or not self._is_there(row):
             return NOT_VISIBLE
         if held is EVERYTHING or held.reaches(self._view, str(row.classification)):
             return None
         return ABOVE_CEILING
+
+    def _is_there(self, row: log.LogRow) -> bool:
+        """Of an event in a stream that is seen: what it tells of may be hidden by itself."""
+        families = (lenses, policy_changes)
+        return all(family.event_shown(self._view, self._admission, row) for family in families)
 
     def _rights(self, stream: int) -> Rights | None:
         """None where the stream's space is not seen; a stream of no space goes with its project."""

@@ -1,7 +1,8 @@
 """Prepared changes of a project's access policy and default classification.
 
 They reach every space of the project, in whatever status or visibility. Confirming moves the project's
-revision, and is told by the change's event alone.
+revision, and is told by the change's event alone. A change lists the frontiers of what it reaches: so it is
+there for those alone who see all the spaces where these were pinned, and its events with it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.ledger import pages
+from tallyd.ledger import log, pages
 from tallyd.ledger.orders import Orders
 from tallyd.ledger.transaction import Applied, Refused, Transaction
 from tallyd.ledger.view import ProjectRow, View
@@ -126,6 +127,8 @@ def show(view: View, request: Request, admission: Admission) -> Served:
     args = request.args
     assert isinstance(args, arguments.ProjectAccessPolicyChangeShowArgs)
     row = _find(view, _project(admission), args.change_id)
+    if not _shown(view, admission, row):
+        raise not_found("policy change", args.change_id)
     return Served(prepared.record(POLICY_CHANGE, row), row.revision)
 
 
@@ -133,7 +136,38 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     """``project_access_policy_change_list``: the project's changes, in whatever state."""
     project = _project(admission)
     asked = pages.ask(f"list:papc:{project.project_id}", request.args)
-    return Served(prepared.page(view, POLICY_CHANGE, project, asked, lambda _: True))
+
+    def shown(row: ChangeRow) -> bool:
+        return _shown(view, admission, row)
+
+    return Served(prepared.page(view, POLICY_CHANGE, project, asked, shown))
+
+
+def event_shown(view: View, admission: Admission, row: log.LogRow) -> bool:
+    """Whether an event may be shown to an actor who sees its stream: that of a change that is not there for
+    them is not.
+    """
+    if row.schema_ref != POLICY_CHANGE.schema_ref or admission.agent is None:
+        return True
+    change = prepared.find(view, POLICY_CHANGE, str(row.resource))
+    assert change is not None, f"log row {row.position} tells of a policy change that is not there"
+    return _shown(view, admission, change)
+
+
+_LISTED: Final = (
+    "SELECT DISTINCT f.space FROM json_each(?, '$.affected_space_frontier_refs') AS listed "
+    "JOIN ids ON ids.id = unhex(substr(listed.value, ?)) JOIN frontiers AS f ON f.position = ids.position"
+)
+
+
+def _shown(view: View, admission: Admission, row: ChangeRow) -> bool:
+    if admission.agent is None:
+        return True
+    spaces = [
+        view.space_at(int(listed[0]))
+        for listed in view.db.execute(_LISTED, (row.record.decode(), len("front-") + 1))
+    ]
+    return all(space is not None and admission.sees(view, space) for space in spaces)
 
 
 def _project(admission: Admission) -> ProjectRow:

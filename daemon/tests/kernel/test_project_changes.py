@@ -14,6 +14,7 @@ from tallyd.ledger.verify import Walk
 from tallyd.operations import prepared
 from tallystick.protocol.digests import cod
 
+from .agents import Agent
 from .kernel import AT_HEAD, Json, Kernel
 
 PREPARE = "project_access_policy_change_prepare"
@@ -607,3 +608,37 @@ def test_a_change_is_the_owners_and_shown_to_the_projects_members(kernel: Kernel
     assert kinds(steward) == ["forbidden"] * 3 + ["ok"] * 2
     assert kinds(stranger) == ["not-found"] * 5
     assert shown(kernel, change) == change
+
+
+def test_a_change_that_lists_frontiers_of_an_unseen_space_is_not_there(kernel: Kernel, project: str) -> None:
+    """For an agent it is not shown, listed or told of; from when it sees that space, it is."""
+    agent = Agent(kernel, "reviewer")
+    agent.join(kernel.space(project, "seen"), "observer")
+    before = prepare(kernel, project)
+    hidden = kernel.ok("space_create", {"title": "hidden", "visibility": "restricted"}, project=project)
+    kernel.ok(
+        "frontier_pin",
+        {"space_id": hidden["space_id"], "branch_id": hidden["main_branch_id"]},
+        project=project,
+    )
+    after = prepare(kernel, project)
+    assert before["affected_space_frontier_refs"] == []
+    assert len(after["affected_space_frontier_refs"]) == 1
+
+    def sees() -> tuple[list[str], list[str], list[str]]:
+        shows = [
+            change["change_id"]
+            for change in (before, after)
+            if agent.send(SHOW, {"change_id": change["change_id"]}, project=project)["outcome"] == "ok"
+        ]
+        listed = agent.send(LIST, {"limit": 10}, project=project)["result"]["items"]
+        told = agent.send("events_read", {"source": project, "limit": 100})["result"]["events"]
+        return (
+            shows,
+            [item["change_id"] for item in listed],
+            [event["resource_ref"] for event in told if event["resource_ref"].startswith("papc-")],
+        )
+
+    assert sees() == ([before["change_id"]],) * 3
+    agent.grant(hidden, "read")
+    assert sees() == ([before["change_id"], after["change_id"]],) * 3
