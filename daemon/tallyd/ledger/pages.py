@@ -1,11 +1,12 @@
 """Pages: a list read in parts, each showing the rows that its snapshot fixed.
 
-The first page fixes a snapshot: the highest log position that the list shows, and the project sequence of its
-boundary cursor. That position is the last event's, so that what adds no row to any list, a refusal or the
-record of a read, makes no other token. Later pages resend it with the continuation; a continuation alone goes
-on while its snapshot is the present one. Rows made later are not shown, in whatever page; a row is shown as
-it is now, with its revision. Order is the order of making. A page ends with its limit, or where the next item
-would not fit a reply by bytes or by nodes; it holds one item at least.
+The first page fixes a snapshot: the highest log position that the list shows, and the sequence of its
+boundary cursor. In a project that position is its last event's, of the realm's lists that of the last row: so
+nothing that happens elsewhere, or is refused, makes another token. Later pages resend it with the
+continuation; a continuation alone goes on while its snapshot is the present one. Rows made later are not
+shown, in whatever page; a row is shown as it is now, with its revision. Order is the order of making. A page
+ends with its limit, or where the next item would not fit a reply by bytes or by nodes; it holds one item at
+least.
 
 Nothing is kept for a snapshot: the token says it all, so it can be continued as long as its epoch lasts.
 """
@@ -13,14 +14,14 @@ Nothing is kept for a snapshot: the token says it all, so it can be continued as
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
-from tallyd.ledger import skeleton
+from tallyd.ledger import ids, skeleton
 from tallyd.ledger.cursors import Expired
-from tallyd.ledger.view import View
+from tallyd.ledger.view import ProjectRow, View
 from tallyd.ledger.withheld import RANGE_BYTES_MAX, RANGE_NODES, RANGES_MAX, Withheld
 from tallystick.protocol import limits
 from tallystick.protocol.problems import invalid, snapshot_expired
@@ -28,8 +29,6 @@ from tallystick.protocol.problems import invalid, snapshot_expired
 _ENVELOPE_BYTES: Final = 16_384
 """What a page needs beside its items: three tokens and the reply's envelope, generously."""
 _ENVELOPE_NODES: Final = 64
-_LOOK_BACK_ROWS: Final = 1_024
-"""Rows that are looked at for the last event: a list costs no more where a log ends in many refusals."""
 
 
 class Room:
@@ -72,6 +71,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 class Snapshot(msgspec.Struct, frozen=True):
     """Which rows a list shows."""
 
+    source: str
+    """Of the events that the boundary cursor is in."""
     bound: int
     boundary: int
     after: int
@@ -93,13 +94,16 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def open_page(view: View, asked: Ask, boundary: Callable[[], int]) -> Snapshot:
-    """The snapshot that a page belongs to. Raises Refusal ``invalid`` or ``snapshot-expired``."""
+def open_page(view: View, asked: Ask, of: ProjectRow | str) -> Snapshot:
+    """The snapshot that a page belongs to, of a list in a project, or of one of the realm: then the table of
+    its rows is named. Raises Refusal ``invalid`` or ``snapshot-expired``.
+    """
     f = _filter_digest(asked.filters)
+    source = ids.REALM_EVENTS if isinstance(of, str) else of.project_id
     try:
-        bound, boundary_seq = _kept(view, asked, boundary)
+        bound, boundary = _kept(view, asked, of)
         if asked.after is None:
-            return Snapshot(bound, boundary_seq, -1, f)
+            return Snapshot(source, bound, boundary, -1, f)
         going = view.cursors.read(asked.after, asked.source, "$.args.after")
     except Expired:
         raise snapshot_expired() from None
@@ -107,18 +111,18 @@ def open_page(view: View, asked: Ask, boundary: Callable[[], int]) -> Snapshot:
         raise invalid("$.args.after is a snapshot, not a continuation; send what the page gave as `next`")
     if going.f != f:
         raise invalid("$.args.after was made under another filter; go on with the filter of the first page")
-    if (going.seq, going.b) != (bound, boundary_seq):
+    if (going.seq, going.b) != (bound, boundary):
         raise snapshot_expired(
             "The continuation belongs to another snapshot of this list; send the `snapshot` that came with "
             "it, or begin at the first page."
         )
-    return Snapshot(bound, boundary_seq, going.k, f)
+    return Snapshot(source, bound, boundary, going.k, f)
 
 
-def _kept(view: View, asked: Ask, boundary: Callable[[], int]) -> tuple[int, int]:
+def _kept(view: View, asked: Ask, of: ProjectRow | str) -> tuple[int, int]:
     """The snapshot that was sent, or the list's present one. Raises Refusal ``invalid``, or Expired."""
     if asked.snapshot is None:
-        return _last_event(view), boundary()
+        return _present(view, of)
     kept = view.cursors.read(asked.snapshot, asked.source, "$.args.snapshot")
     if kept.b is None or kept.k is not None:
         raise invalid(
@@ -127,16 +131,15 @@ def _kept(view: View, asked: Ask, boundary: Callable[[], int]) -> tuple[int, int
     return kept.seq, kept.b
 
 
-def _last_event(view: View) -> int:
-    """The position of the last event: each row of a list came with one. Past so many rows without any, the
-    log's end does as well.
-    """
-    end = view.number("SELECT max(position) FROM log")
-    row = view.one(
-        "SELECT position FROM log WHERE position > ? AND event_id IS NOT NULL ORDER BY position DESC LIMIT 1",
-        end - _LOOK_BACK_ROWS,
+def _present(view: View, of: ProjectRow | str) -> tuple[int, int]:
+    """Each row of a list in a project came with an event of the project, at its position or after it."""
+    if isinstance(of, str):
+        return view.number(f"SELECT max(position) FROM {of}"), view.realm_head()
+    head = view.project_head(of.position)
+    bound = view.number(
+        "SELECT position FROM log WHERE project = ? AND project_sequence = ?", of.position, head
     )
-    return end if row is None else int(str(row[0]))
+    return bound, head
 
 
 def _filter_digest(filters: tuple[str | None, ...]) -> str | None:
@@ -149,7 +152,6 @@ def page(
     view: View,
     asked: Ask,
     snapshot: Snapshot,
-    boundary_source: str,
     rows: Iterable[tuple[int, bytes]],
     withheld: Withheld | None = None,
 ) -> bytes:
@@ -166,7 +168,7 @@ def page(
         items.append(item)
         last = position
     said: dict[str, object] = {
-        "boundary_event_cursor": view.cursors.token(boundary_source, snapshot.boundary),
+        "boundary_event_cursor": view.cursors.token(snapshot.source, snapshot.boundary),
         "items": skeleton.embedded(b"[" + b",".join(items) + b"]"),
         "snapshot": view.cursors.snapshot(asked.source, snapshot.bound, snapshot.boundary),
     }

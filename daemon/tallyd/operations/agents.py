@@ -145,8 +145,8 @@ def show(view: View, request: Request, _admission: Admission) -> Served:
 def list_(view: View, request: Request, _admission: Admission) -> Served:
     """``tallystick_agent_list``: in the order in which they were added."""
     asked = pages.ask("list:agents", request.args)
-    snapshot = pages.open_page(view, asked, view.realm_head)
-    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, _rows(view, snapshot)))
+    snapshot = pages.open_page(view, asked, "agents")
+    return Served(pages.page(view, asked, snapshot, _rows(view, snapshot)))
 
 
 def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:

@@ -220,9 +220,9 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     assert project is not None
     deployment = optional(args.assistant_deployment_id)
     asked = pages.ask(f"list:aliases:{project.project_id}", args, (deployment,))
-    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
+    snapshot = pages.open_page(view, asked, project)
     rows = _rows(view, project, snapshot, deployment)
-    return Served(pages.page(view, asked, snapshot, project.project_id, rows))
+    return Served(pages.page(view, asked, snapshot, rows))
 
 
 def _rows(

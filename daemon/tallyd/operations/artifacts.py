@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.ledger import ids, pages, skeleton, times
+from tallyd.ledger import pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows as rows
@@ -413,12 +413,12 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     assert isinstance(args, arguments.TallystickArtifactListArgs)
     state = optional(args.state)
     asked = pages.ask("list:artifacts", args, (state,))
-    snapshot = pages.open_page(view, asked, view.realm_head)
+    snapshot = pages.open_page(view, asked, "artifacts")
     shown = rows.seen_artifacts(view, admission, snapshot.after, snapshot.bound)
     found = (
         (row.position, rows.artifact_record(row)) for row in shown if state in (None, rows.shown_state(row))
     )
-    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, found))
+    return Served(pages.page(view, asked, snapshot, found))
 
 
 def disclosure_manifest_show(_view: View, request: Request, _admission: Admission) -> Served:

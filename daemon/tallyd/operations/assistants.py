@@ -145,8 +145,8 @@ def show(view: View, request: Request, _admission: Admission) -> Served:
 def list_(view: View, request: Request, _admission: Admission) -> Served:
     """``assistant_list``: in the order in which they were made, the built-in one first."""
     asked = pages.ask("list:assistants", request.args)
-    snapshot = pages.open_page(view, asked, view.realm_head)
-    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, _rows(view, snapshot)))
+    snapshot = pages.open_page(view, asked, "assistants")
+    return Served(pages.page(view, asked, snapshot, _rows(view, snapshot)))
 
 
 def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
@@ -289,9 +289,9 @@ def list_revisions(view: View, request: Request, _admission: Admission) -> Serve
     if definition is not None:
         find(view, definition)
     asked = pages.ask("list:assistant-revisions", args, (definition,))
-    snapshot = pages.open_page(view, asked, view.realm_head)
+    snapshot = pages.open_page(view, asked, "assistant_revisions")
     rows = _revision_rows(view, snapshot, definition)
-    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, rows))
+    return Served(pages.page(view, asked, snapshot, rows))
 
 
 def _revision_rows(

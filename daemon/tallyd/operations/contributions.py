@@ -295,9 +295,9 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
         branch_of(space, branch)
     asked = pages.ask(f"list:contributions:{space.space_id}", args, (branch, kind))
     project = admission.project
-    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
+    snapshot = pages.open_page(view, asked, project)
     rows = _rows(view, admission, space, snapshot, kind)
-    return Served(pages.page(view, asked, snapshot, project.project_id, rows))
+    return Served(pages.page(view, asked, snapshot, rows))
 
 
 _ROWS: Final = (

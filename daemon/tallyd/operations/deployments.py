@@ -209,8 +209,8 @@ def list_(view: View, request: Request, _admission: Admission) -> Served:
     if revision is not None and assistants.revision_position(view, revision) is None:
         raise not_found("assistant revision", revision)
     asked = pages.ask("list:deployments", args, (revision,))
-    snapshot = pages.open_page(view, asked, view.realm_head)
-    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, _rows(view, snapshot, revision)))
+    snapshot = pages.open_page(view, asked, "deployments")
+    return Served(pages.page(view, asked, snapshot, _rows(view, snapshot, revision)))
 
 
 def _rows(view: View, snapshot: pages.Snapshot, revision: str | None) -> Iterator[tuple[int, bytes]]:

@@ -332,9 +332,9 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     )
     space = None if space_id is None else space_in(view, admission, space_id).position
     asked = pages.ask(f"list:invocations:{project.project_id}", args, (deployment, space_id, state))
-    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
+    snapshot = pages.open_page(view, asked, project)
     rows = _rows(view, admission, project, snapshot, (deployment, space, state))
-    return Served(pages.page(view, asked, snapshot, project.project_id, rows))
+    return Served(pages.page(view, asked, snapshot, rows))
 
 
 def _rows(

@@ -359,13 +359,13 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     space, project = space_in(view, admission, args.space_id), admission.project
     assert project is not None
     asked = pages.ask(f"list:lenses:{space.space_id}", args)
-    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
+    snapshot = pages.open_page(view, asked, project)
     rows = (
         (place, view.render(record(space, row)))
         for place, row in _rows(view, space, snapshot)
         if row.there and _seen(admission, row)
     )
-    return Served(pages.page(view, asked, snapshot, project.project_id, rows))
+    return Served(pages.page(view, asked, snapshot, rows))
 
 
 def _rows(view: View, space: SpaceRow, snapshot: pages.Snapshot) -> Iterator[tuple[int, LensRow]]:
@@ -393,9 +393,9 @@ def read(view: View, request: Request, admission: Admission) -> Served:
     assert project is not None
     plan = _plan(view, row, args.lens_id)
     asked = pages.ask(f"list:lens:{args.lens_id}", args, plan.filters)
-    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
+    snapshot = pages.open_page(view, asked, project)
     items = lens_query.items(view, admission, space, plan, snapshot)
-    return Served(pages.page(view, asked, snapshot, project.project_id, items))
+    return Served(pages.page(view, asked, snapshot, items))
 
 
 def _plan(view: View, row: LensRow, lens_id: str) -> lens_query.Plan:

@@ -337,8 +337,8 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     space, project = space_in(view, admission, args.space_id), admission.project
     assert project is not None
     asked = pages.ask(f"list:participants:{space.space_id}", args)
-    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
-    return Served(pages.page(view, asked, snapshot, project.project_id, _rows(view, space, snapshot)))
+    snapshot = pages.open_page(view, asked, project)
+    return Served(pages.page(view, asked, snapshot, _rows(view, space, snapshot)))
 
 
 def _rows(view: View, space: SpaceRow, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:

@@ -133,11 +133,11 @@ def page(
     shown: Callable[[ChangeRow], bool],
 ) -> bytes:
     """A page of the project's changes, of those that are ``shown``, in the order of their making."""
-    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
+    snapshot = pages.open_page(view, asked, project)
     rows = (
         (row.position, record(family, row)) for row in _rows(view, family, project, snapshot) if shown(row)
     )
-    return pages.page(view, asked, snapshot, project.project_id, rows)
+    return pages.page(view, asked, snapshot, rows)
 
 
 def _rows(view: View, family: Family, project: ProjectRow, snapshot: pages.Snapshot) -> Iterator[ChangeRow]:

@@ -115,8 +115,8 @@ def show(view: View, _request: Request, admission: Admission) -> Served:
 def list_(view: View, request: Request, admission: Admission) -> Served:
     """``project_list``: in the order in which they were made."""
     asked = pages.ask("list:projects", request.args)
-    snapshot = pages.open_page(view, asked, view.realm_head)
-    return Served(pages.page(view, asked, snapshot, ids.REALM_EVENTS, _rows(view, admission, snapshot)))
+    snapshot = pages.open_page(view, asked, "projects")
+    return Served(pages.page(view, asked, snapshot, _rows(view, admission, snapshot)))
 
 
 def _rows(view: View, admission: Admission, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:

@@ -44,8 +44,8 @@ def _page(
 ) -> Served:
     project = admission.project
     assert project is not None
-    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
-    return Served(pages.page(view, asked, snapshot, project.project_id, rows(snapshot), withheld))
+    snapshot = pages.open_page(view, asked, project)
+    return Served(pages.page(view, asked, snapshot, rows(snapshot), withheld))
 
 
 def _withholds(view: View, admission: Admission, space: SpaceRow) -> Withholds:

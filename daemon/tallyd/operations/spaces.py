@@ -287,9 +287,9 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
 def page(view: View, admission: Admission, project: ProjectRow, source: str, args: object) -> bytes:
     """A page of a project's spaces that are seen, as the list that ``source`` names."""
     asked = pages.ask(source, args)
-    snapshot = pages.open_page(view, asked, lambda: view.project_head(project.position))
+    snapshot = pages.open_page(view, asked, project)
     rows = _rows(view, admission, project, snapshot)
-    return pages.page(view, asked, snapshot, project.project_id, rows)
+    return pages.page(view, asked, snapshot, rows)
 
 
 def _rows(

@@ -69,19 +69,6 @@ def test_a_refusal_and_the_record_of_a_read_are_no_other_state(kernel: Kernel, s
     assert len(page(kernel, space, **going)["result"]["items"]) == 2
 
 
-def test_a_list_is_whole_behind_any_number_of_refusals(kernel: Kernel, space: Json) -> None:
-    """However far back the last event is, nothing is missing from the list."""
-    for n in range(3):
-        kernel.said(space, f"{n}")
-    args, how = {"space_id": space["space_id"]}, {"project": space["project_id"]}
-    stale = [kernel.request("space_reopen", args, key=f"{n}", **how) for n in range(600)]
-    for _ in range(2):
-        kernel.ambient.advance(61)
-        assert {answer["outcome"] for answer in kernel.batch(stale)} == {"problem"}
-    assert kernel.view.number("SELECT count(*) FROM log WHERE event_id IS NULL") > 1_100
-    assert len(page(kernel, space, limit=9)["result"]["items"]) == 3
-
-
 def test_snapshot_and_continuation_do_not_stand_for_each_other(kernel: Kernel, space: Json) -> None:
     """Each is taken for what it is."""
     for n in range(5):
@@ -110,6 +97,22 @@ def test_a_continuation_alone_goes_on_while_its_snapshot_is_the_present_one(
     kernel.said(space, "more")
     assert kernel.problem(page(kernel, space, after=first["next"])) == "snapshot-expired"
     assert page(kernel, space, after=first["next"], snapshot=first["snapshot"]) == whole
+
+
+def test_what_happens_elsewhere_makes_no_other_token(kernel: Kernel, space: Json) -> None:
+    """A list's snapshot moves with its project; one of the realm's lists with its own rows."""
+    for n in range(3):
+        kernel.said(space, f"{n}")
+    other = kernel.project("other")
+    first = page(kernel, space)["result"]
+    projects = kernel.read("project_list", {"limit": 1})["result"]
+    kernel.said(kernel.space(other), "elsewhere")
+    assert page(kernel, space)["result"] == first
+    assert kernel.read("project_list", {"limit": 1})["result"] == projects
+    kernel.project("a third")
+    assert page(kernel, space, after=first["next"])["result"]["items"]
+    moved = kernel.read("project_list", {"limit": 1})["result"]
+    assert moved["snapshot"] != projects["snapshot"]
 
 
 def test_a_token_of_another_list_is_invalid(kernel: Kernel, space: Json) -> None:
