@@ -31,6 +31,7 @@ from tallyd.ledger.verify import Walk
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows
 from tallyd.operations.results import Served, given
+from tallyd.store.filesystem import FileSystem
 from tallystick.protocol import arguments
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.problems import invalid
@@ -53,8 +54,7 @@ class Found(msgspec.Struct, frozen=True):
 class Place(msgspec.Struct, frozen=True):
     """Where the store lies, as opening found it."""
 
-    file_system: str
-    container_layer: bool
+    file_system: FileSystem
     artifact_fault: Callable[[str, str, int], str | None]
     """What is wrong with the sealed file of an artifact of that id, version and size."""
 
@@ -95,9 +95,10 @@ def _suppressed_refusals(view: View, _place: Place) -> Found:
 
 
 def _container_layer(_view: View, place: Place) -> Found:
-    if not place.container_layer:
-        return Found(PASS, f"on {place.file_system}")
-    return Found(WARN, container_note(place.file_system))
+    note = place.file_system.note
+    if not place.file_system.container_layer or note is None:
+        return Found(PASS, note or f"on {place.file_system.type}")
+    return Found(WARN, note)
 
 
 _NAMES_SHOWN: Final = 8
@@ -137,14 +138,6 @@ def _undeclared_names(view: View, _place: Place) -> Found:
 def _first_of(names: Sequence[str]) -> str:
     more = len(names) - _NAMES_SHOWN
     return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def container_note(file_system: str) -> str:
-    """What an operator has to hear of a store on a container's layer."""
-    return (
-        f"the store lies on a container's own layer ({file_system}) and goes with it; "
-        "mount a volume and point TALLY_DATA_DIR at it"
-    )
 
 
 AUDIT_CHAIN: Final = "audit_chain"

@@ -28,7 +28,7 @@ from tallyd.ledger.log import Log
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows
-from tallyd.operations.diagnose import Place, container_note
+from tallyd.operations.diagnose import Place
 from tallyd.operations.service import implementation_version
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import Reader
@@ -96,6 +96,8 @@ class Daemon:
             vfs=options.vfs,
             on_step=None if options.hook is None else options.hook.step,
         )
+        if (note := store.filesystem.note) is not None:
+            logger.warning("%s", note)
         self._gate = Gate()
         self._leases = Leases(ambient.monotonic)
         log = Log(store.writer)
@@ -120,7 +122,7 @@ class Daemon:
             self._driver,
             self._reader,
             self._new_reader,
-            Place(store.filesystem.type, store.container_layer, self._vault.fault),
+            Place(store.filesystem, self._vault.fault),
             self._status,
             self.stop,
             Credentials(options.settings.owner_credential_sha256),
@@ -306,8 +308,8 @@ class Daemon:
 
 
 def _file_system(store: Store) -> FileSystemStatus:
-    name, layer = store.filesystem.type, store.container_layer
-    return FileSystemStatus(name=name, container_layer=layer, note=container_note(name) if layer else UNSET)
+    found = store.filesystem
+    return FileSystemStatus(name=found.type, container_layer=found.container_layer, note=found.note or UNSET)
 
 
 async def serve(daemon: Daemon) -> int:

@@ -78,6 +78,21 @@ class FileSystem(NamedTuple):
         """The store goes away with the machine's memory: nothing there survives a power cut."""
         return self.type in _MEMORY_TYPES
 
+    @property
+    def note(self) -> str | None:
+        """What an operator has to hear of a place that a store does not outlive; None of any other."""
+        if self.container_layer:
+            return (
+                f"the store lies on a container's own layer ({self.type}) and goes with it; mount a volume "
+                "and point TALLY_DATA_DIR at it"
+            )
+        if self.in_memory:
+            return (
+                f"the store lies in the machine's memory ({self.type}) and goes with the next restart; point "
+                "TALLY_DATA_DIR at a directory on a disk"
+            )
+        return None
+
 
 def mounts_text() -> str:
     """This machine's table of mounts, for :func:`find`; empty where it cannot be read."""

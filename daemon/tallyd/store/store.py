@@ -77,11 +77,6 @@ class Store:
     def epoch(self) -> Epoch:
         return self.identity.epoch
 
-    @property
-    def container_layer(self) -> bool:
-        """Whether the store goes away with its container: then a volume should be mounted for it."""
-        return self.filesystem.container_layer
-
     def reader(self) -> apsw.Connection:
         """A new connection that can only read. Its user closes it. Raises StartRefused and apsw.Error."""
         return pragmas.open_reader(self.paths.database, vfs=self._vfs)

@@ -14,6 +14,7 @@ from tallyd.admission import Speaker, admit
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.verify import SLICE_ROWS
 from tallyd.operations import diagnose
+from tallyd.store.filesystem import FileSystem
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.problems import Refusal
 from tallystick.protocol.registry import Socket
@@ -22,8 +23,8 @@ from .kernel import Json, Kernel
 
 KCPS = ["store_bootstrap", "journal_mode", "audit_chain", "artifact_store"]
 OURS = ["integrity", "suppressed_refusals", "container_layer", "undeclared_names"]
-CONTAINER = diagnose.Place("overlay", True, lambda *_: None)
-VOLUME = diagnose.Place("ext4", False, lambda *_: None)
+CONTAINER = diagnose.Place(FileSystem("overlay", "/"), lambda *_: None)
+VOLUME = diagnose.Place(FileSystem("ext4", "/"), lambda *_: None)
 
 
 def nothing() -> None:

@@ -17,6 +17,7 @@ from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.operations import contributions
 from tallyd.operations.diagnose import CHECKS, Place
 from tallyd.service import handlers
+from tallyd.store.filesystem import FileSystem
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.registry import Socket
 
@@ -143,7 +144,8 @@ def _suppressed(kernel: Kernel) -> tuple[list[str], str]:
     rows = kernel.view.all("SELECT outcome FROM log WHERE outcome LIKE 'suppressed%' ORDER BY position")
     check = CHECKS["suppressed_refusals"]
     assert check is not None
-    return [str(row[0]) for row in rows], check(kernel.view, Place("ext4", False, lambda *_: None)).status
+    place = Place(FileSystem("ext4", "/"), lambda *_: None)
+    return [str(row[0]) for row in rows], check(kernel.view, place).status
 
 
 def _refuse(kernel: Kernel, count: int) -> None:

@@ -91,11 +91,13 @@ def test_the_output_of_mount_on_macos_is_read(tmp_path: Path) -> None:
 
 def test_a_containers_layer_and_memory_are_told(tmp_path: Path) -> None:
     """The operator has to hear that the store goes away with its container, or with the power."""
-    assert find(str(tmp_path), mount("/", "overlay")).container_layer
-    assert find(str(tmp_path), mount("/", "tmpfs")).in_memory
+    layer, memory = (find(str(tmp_path), mount("/", name)) for name in ("overlay", "tmpfs"))
+    assert (layer.container_layer, layer.in_memory) == (True, False)
+    assert (memory.container_layer, memory.in_memory) == (False, True)
+    for found, words in ((layer, "mount a volume"), (memory, "on a disk")):
+        assert words in str(found.note)
     plain = find(str(tmp_path), ROOT)
-    assert not plain.container_layer
-    assert not plain.in_memory
+    assert (plain.container_layer, plain.in_memory, plain.note) == (False, False, None)
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "1 2 3 - nfs", "27 1 254:0 / relative rw - nfs x rw"])

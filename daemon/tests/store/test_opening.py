@@ -444,7 +444,8 @@ def test_case_035_a_network_file_system_is_refused_before_anything_is_made(
 
 def test_a_containers_layer_is_told(opened: Opener) -> None:
     """It is opened, and whoever asks for the status hears of it."""
-    assert opened(machine=UNPROBED._replace(mounts="1 1 0:1 / / rw - overlay overlay rw\n")).container_layer
+    layer = UNPROBED._replace(mounts="1 1 0:1 / / rw - overlay overlay rw\n")
+    assert opened(machine=layer).filesystem.container_layer
 
 
 # --- a SQLite file system of our own ------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class EpochStatus(Record, frozen=True, kw_only=True):
 
 
 class FileSystemStatus(Record, frozen=True, kw_only=True):
-    """Where the database lies; a container's layer goes with it, and `note` then says what to do."""
+    """Where the database lies; `note` says what to do where it does not outlive a container or a restart."""
 
     name: str
     container_layer: bool
