@@ -34,7 +34,7 @@ from tallystick.protocol import arguments, limits
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import Request
-from tallystick.protocol.problems import forbidden, invalid, not_found, unavailable
+from tallystick.protocol.problems import forbidden, invalid, not_found, rate_limited, unavailable
 
 CLASS_DEFAULT: Final = "class-default"
 UPLOAD_SCHEMA: Final = "schema:artifact-upload-v1"
@@ -127,7 +127,7 @@ def _begin(
 
 def _check_uploads(view: View, admission: Admission) -> None:
     """Raises Refusal ``forbidden`` for who may write nowhere: bytes that nobody could refer to only fill the
-    disk.
+    disk; ``rate-limited`` for an agent that has as many uploads open as one may have.
     """
     if admission.agent is None:
         return
@@ -140,8 +140,30 @@ def _check_uploads(view: View, admission: Admission) -> None:
         assert isinstance(position, int)
         space = view.space_at(position)
         if space is not None and admission.rights(view, space).may("contribution_append"):
+            _check_open(view, admission.actor)
             return
     raise forbidden("an upload is for who may contribute to some space; ask a steward to be added to one")
+
+
+def _check_open(view: View, actor: str) -> None:
+    now = view.wall_ms()
+    row = view.one(
+        "SELECT count(*), min(ends_ms) FROM artifact_uploads "
+        "WHERE terminal_ms IS NULL AND ends_ms > ? AND owner_ref = ?",
+        now,
+        actor,
+    )
+    assert row is not None
+    count, first_ends_ms = row
+    assert isinstance(count, int)
+    if count < limits.AGENT_OPEN_UPLOADS_MAX:
+        return
+    assert isinstance(first_ends_ms, int)
+    raise rate_limited(
+        -(-(first_ends_ms - now) // 1000),
+        f"{count} of this agent's uploads have not ended, which is as many as an agent may have; finalize or "
+        f"abort one, or come again when the first of them has expired",
+    )
 
 
 def _event(

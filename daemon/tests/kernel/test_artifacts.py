@@ -841,6 +841,27 @@ def test_an_upload_is_for_who_may_write_somewhere(kernel: Kernel, space: Json) -
             assert kernel.problem(agent.send(op, declared(), key=op)) == "forbidden"
 
 
+def test_an_agent_has_so_many_uploads_open(kernel: Kernel, agent: Agent) -> None:
+    """What it declares and never finalizes fills no more of the disk; one that has ended or expired makes
+    room, and nobody else is held up.
+    """
+
+    def begin(number: int, who: Agent = agent) -> Json:
+        return who.send("artifact_upload_begin", declared(), key=f"open-{number}")
+
+    open_ones = [begin(n)["result"]["upload_id"] for n in range(limits.AGENT_OPEN_UPLOADS_MAX)]
+    refused = begin(100)["problem"]
+    assert refused["type"].endswith("rate-limited")
+    wait = refused["ext"]["dev.kovee.recovery.rate-limited"]["retry_after_seconds"]
+    assert wait == limits.UPLOAD_SECONDS_MAX
+    assert kernel.write("artifact_upload_begin", declared())["outcome"] == "ok"
+    agent.send("artifact_upload_abort", {"upload_id": open_ones[0]}, key="abort")
+    assert begin(101)["outcome"] == "ok"
+    assert kernel.problem(begin(102)) == "rate-limited"
+    kernel.ambient.advance(wait)
+    assert begin(103)["outcome"] == "ok"
+
+
 def test_an_agents_upload_is_its_own(kernel: Kernel, space: Json, agent: Agent) -> None:
     """To another agent neither upload nor artifact is there; the owner sees both."""
     upload = agents_upload(agent)

@@ -71,6 +71,8 @@ ARTIFACT_READ_BYTES_MAX: Final = 2**19
 """One chunk of a download: as base64 it fits a reply."""
 UPLOAD_SECONDS_MAX: Final = 3_600
 """From an upload's begin to its finalize (KCP section 8); its first finalize gives it as long again."""
+AGENT_OPEN_UPLOADS_MAX: Final = 16
+"""Of one agent: what it declares and never finalizes fills no more of the disk than so many."""
 
 # --- what one read may be ---------------------------------------------------------------------------------
 PAGE_ITEMS_MAX: Final = 512
