@@ -14,8 +14,8 @@ from promises import Keeper, is_whole
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watches a whole run, and no other. A shell has what it runs in the background ignore SIGINT, and that is
-    inherited; a handler is not.
+    """Watches a whole run, and no other. A shell has what it runs in the background ignore SIGINT, and that
+    is inherited; a handler is not.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
