@@ -1,8 +1,9 @@
 """The dispatcher: what the door's lines become.
 
-A command goes to the clerk in batches; a point read is done at once, on the loop, on a read connection; what
-may take long goes to a thread with a connection of its own; a wait sleeps in ``readers.waiters``. Nothing is
-decided here but which of these a request is: authority is ``admission``'s, meaning ``operations``'.
+A command goes to the clerk in batches; a point read is done on the loop, on a read connection, when its turn
+comes (``read_turns``); what may take long goes to a thread with a connection of its own; a wait sleeps in
+``readers.waiters``. Nothing is decided here but which of these a request is: authority is ``admission``'s,
+meaning ``operations``'.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tallyd.readers.waiters import Waiter, Waiters
 from tallyd.service.credentials import Credential, Credentials, shown
 from tallyd.service.driver import Driver, Pair, Replied
 from tallyd.service.handlers import FIRST_STEPS, reads
+from tallyd.service.read_turns import ReadTurns
 from tallyd.service.sealing import Sealer
 from tallyd.service.work_waits import Sleeper, WorkWaits
 from tallyd.vault import Vault
@@ -138,6 +140,7 @@ class Dispatcher:
         self._slow = nursery
         self._wake = door.waker(lambda: None)
         self._sealer.attach(nursery, self.submit)
+        self._turns = ReadTurns(self._read_in_turn, self._call_at, lambda: door.turns, self._busy)
 
     # --- what the door asks ---------------------------------------------------------------------------------
     def parse(self, line: bytes, channel: Channel) -> Parsed:
@@ -303,7 +306,14 @@ class Dispatcher:
             assert self._slow is not None
             self._slow.start_soon(self._read_slowly, request, exchange)
         else:
-            self._read_at_once(request, exchange)
+            self._turns.begin(request, exchange)
+
+    def _read_in_turn(self, request: Request, exchange: Exchange) -> None:
+        self._guarded(exchange, partial(self._read_at_once, request, exchange))
+
+    def _busy(self) -> bool:
+        """Whether commands wait, or are in the clerk's hands."""
+        return bool(self._queue) or not self._driver.idle
 
     def _read_at_once(
         self, request: Request, exchange: Exchange, recorded: frozenset[str] = frozenset()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import apsw
 import msgspec
 import pytest
 from harness.dumps import differences, dump_live
-from harness.wire import Request, Wire, ask
+from harness.wire import Request, Wire, ask, request
 from socket_conformance.talk import Talk
 from world import CLIENT, WORKER, World
 
@@ -45,6 +46,27 @@ def test_a_read_sees_the_writes_before_it(daemon: Tallyd, world: World) -> None:
             if asked is shows:
                 revisions.append(reply.result["revision"])
     assert revisions == list(range(before + 1, before + 61))
+
+
+def test_reads_take_turns_with_commands(daemon: Tallyd, world: World) -> None:
+    """A command behind forty long reads is not held up by them: most are read after it is durable, and show
+    its event.
+    """
+    with ExitStack() as stack:
+        writer = stack.enter_context(Wire(daemon.paths))
+        here = writer.ask(world.append("here", "From here on.")).value["event_cursor"]
+        read = {"source": world.project, "after_cursor": here, "limit": 512}
+        reads = request(CLIENT, "events_read", read, project=world.project)
+        fill = [world.append(f"fill-{n}", "It drips. " * 400) for n in range(150)]
+        writer.send(*fill)
+        assert all(writer.receive(asked.operation).ok for asked in fill)
+        readers = [stack.enter_context(Wire(daemon.paths)) for _ in range(40)]
+        for reader in readers:
+            reader.send(reads)
+        said = writer.ask(world.append("turn", "Now.")).result["contribution_id"]
+        pages = [reader.receive(reads.operation).result["events"] for reader in readers]
+    late = [any(event["resource_ref"] == said for event in page) for page in pages]
+    assert sum(late) > len(readers) / 2
 
 
 def test_case_022_many_writers_never_meet_a_busy_database(daemon: Tallyd, world: World) -> None:

@@ -81,6 +81,8 @@ WAIT_MS_MAX: Final = 30_000
 """Longest sleep of events_wait; a longer time-out asked for is cut to it (KCP 1.2)."""
 READ_TRANSACTION_MS_MAX: Final = 250
 """A read transaction that runs longer is interrupted, since the write-ahead log cannot be reset under it."""
+READS_A_TURN_MS_MAX: Final = 4
+"""Reading in one turn of the door's loop; what is left waits for the next, so that commands get through."""
 SNAPSHOT_SECONDS_MIN: Final = 900
 """A list's snapshot can be continued at least this long."""
 
