@@ -5,8 +5,8 @@ loop reads for so long; what is left is read in later turns, in the order in whi
 in each. While commands wait or are in the clerk's hands, a turn that read on is followed by a pause as long
 as its reading was. Nothing waits for a disk here.
 
-Measured: beside eight clients that read whole pages one after the other, 64 writers get 1.8 times as many
-appends through as without turns, and the readers 0.85 times as many pages.
+Measured: beside eight clients that read whole pages one after the other, 64 writers get 2.4 times as many
+appends through as without turns, and the readers as many pages.
 """
 
 from __future__ import annotations
