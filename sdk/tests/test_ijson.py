@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tallystick.protocol.ijson import Cap, JsonValue, NotStrict, _accept, _read, parse
+from tallystick.protocol.ijson import Cap, JsonValue, NotStrict, _accept, parse, read
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parent / "vectors" / "ijson.json").read_text())
 CLASSES = {vector["error_class"] for vector in VECTORS["refused"]}
@@ -61,7 +61,7 @@ def fast_outcome(raw: bytes, cap: Cap) -> str | None:
 def read_outcome(raw: bytes, cap: Cap) -> str | None:
     """The same of the reader."""
     try:
-        return repr(_read(raw, cap))
+        return repr(read(raw, cap))
     except NotStrict:
         return None
 

@@ -28,7 +28,6 @@ from tallystick.protocol.registry import Socket
 
 OPERATION: Final = "tallystick_authenticate"
 WRONG_MAX: Final = 3
-_MARK: Final = OPERATION.encode()
 
 
 class Credential:
@@ -43,14 +42,8 @@ class Credential:
         return "Credential(redacted)"
 
 
-def shown(line: bytes) -> Credential | None:
-    """The credential that a line shows, or was meant to; None for any other line."""
-    if _MARK not in line:
-        return None
-    try:
-        said = ijson.parse(line)
-    except ijson.NotStrict:
-        return None
+def shown(said: ijson.JsonValue) -> Credential | None:
+    """The credential that a line shows, or was meant to; None for any other line. ``said`` is its value."""
     if not isinstance(said, dict) or said.get("op") != OPERATION:
         return None
     args = said.get("args")

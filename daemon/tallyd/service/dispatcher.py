@@ -33,9 +33,9 @@ from tallyd.service.read_turns import ReadTurns
 from tallyd.service.sealing import Sealer
 from tallyd.service.work_waits import Sleeper, WorkWaits
 from tallyd.vault import Vault
-from tallystick.protocol import arguments, limits
+from tallystick.protocol import arguments, ijson, limits
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import Request, decode_request, encode_ok, encode_problem
+from tallystick.protocol.envelope import Request, encode_ok, encode_problem, request_of
 from tallystick.protocol.problems import Refusal, internal, invalid, rate_limited, unavailable
 from tallystick.protocol.records import Status
 from tallystick.protocol.registry import Kind
@@ -71,6 +71,8 @@ class Parsed(msgspec.Struct, frozen=True, eq=False):
     request: Request | None = None
     refusal: bytes | None = None
     credential: Credential | None = None
+    doubtful: bytes | None = None
+    """A long line that is no strict JSON: why, is read on a thread."""
 
 
 class _Recorded:
@@ -130,6 +132,7 @@ class Dispatcher:
         self._slow: trio.Nursery | None = None
         self._slow_limit = trio.CapacityLimiter(_SLOW_READS_MAX)
         self._bytes_limit = trio.CapacityLimiter(_BYTES_MAX)
+        self._doubt_limit = trio.CapacityLimiter(1)
         self._tidy_timer: Timer | None = None
         self._last_batch = 0.0
         self.stopping = False
@@ -145,10 +148,34 @@ class Dispatcher:
     # --- what the door asks ---------------------------------------------------------------------------------
     def parse(self, line: bytes, channel: Channel) -> Parsed:
         try:
-            credential = shown(line)
-            if credential is not None:
-                return Parsed(False, False, credential=credential)
-            request = decode_request(line, channel.socket)
+            return self._parsed(ijson.accept(line), channel)
+        except ijson.NotAccepted:
+            if len(line) > limits.REFUSED_AT_ONCE_BYTES_MAX:
+                return Parsed(False, False, doubtful=line)
+            return self._read_for_fault(line, channel)
+
+    def _read_for_fault(self, line: bytes, channel: Channel) -> Parsed:
+        try:
+            return self._parsed(ijson.read(line), channel)
+        except ijson.NotStrict as fault:
+            return Parsed(False, False, refusal=_refused(invalid(fault.detail)))
+
+    async def _refuse_slowly(self, line: bytes, exchange: Exchange) -> None:
+        parsed = await trio.to_thread.run_sync(
+            self._read_for_fault, line, exchange.channel, limiter=self._doubt_limit
+        )
+        try:
+            self.start(parsed, exchange)
+        except Exception:
+            logger.exception("a line that was read slowly failed, which is a defect")
+            exchange.reply(self.failed(exchange))
+
+    def _parsed(self, value: ijson.JsonValue, channel: Channel) -> Parsed:
+        credential = shown(value)
+        if credential is not None:
+            return Parsed(False, False, credential=credential)
+        try:
+            request = request_of(value, channel.socket)
         except Refusal as refusal:
             return Parsed(False, False, refusal=encode_problem(refusal.problem))
         kind = request.operation.kind
@@ -161,6 +188,9 @@ class Dispatcher:
         request = parsed.request
         if parsed.credential is not None:
             self._authenticate(parsed.credential, exchange)
+        elif parsed.doubtful is not None:
+            assert self._slow is not None
+            self._slow.start_soon(self._refuse_slowly, parsed.doubtful, exchange)
         elif request is None:
             assert parsed.refusal is not None
             exchange.reply(parsed.refusal)

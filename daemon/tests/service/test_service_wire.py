@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+import select
 import socket
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any, Final
 
 import pytest
@@ -112,6 +114,25 @@ def test_a_flood_of_hostile_lines(daemon: Tallyd) -> None:
         talk.send(*lines)
         kinds = [talk.receive("hello").kind for _ in lines]
     assert kinds == ["invalid", None] * len(HOSTILE)
+
+
+def test_long_lines_that_are_refused_hold_nobody_up(daemon: Tallyd, world: World) -> None:
+    """To say what is wrong with a long line it is read slowly, and others are served meanwhile."""
+    values = b"[" + b",".join([b"0"] * 130_000) + b"]"
+    with ExitStack() as stack:
+        other = stack.enter_context(Wire(daemon.paths))
+        hostile = [stack.enter_context(Talk(daemon.paths)) for _ in range(8)]
+        for talk in hostile:
+            talk.send(values)
+        for _ in range(12):
+            assert other.ask(world.show_space()).ok
+        refused, _, _ = select.select([talk.socket for talk in hostile], [], [], 0)
+        assert len(refused) < 4
+        for talk in hostile:
+            reply = talk.receive("hello")
+            assert reply.kind == "invalid"
+            assert "more than 65536 values" in reply.problem["detail"]
+            assert talk.lives_on()
 
 
 # --- fuzz ---------------------------------------------------------------------------------------------------

@@ -109,9 +109,13 @@ class Request(Struct, frozen=True, kw_only=True):
 def decode_request(line: bytes, socket: Socket) -> Request:
     """The request in `line` (without its newline), as it came on `socket`. Raises `Refusal`, nothing else."""
     try:
-        raw = ijson.parse(line, ijson.Cap.REQUEST)
+        return request_of(ijson.parse(line, ijson.Cap.REQUEST), socket)
     except ijson.NotStrict as fault:
         raise invalid(fault.detail) from None
+
+
+def request_of(raw: ijson.JsonValue, socket: Socket) -> Request:
+    """The same from a line's value, as `ijson` gives it."""
     try:
         envelope = decode_envelope(raw)
         operation = find_operation(envelope, socket)

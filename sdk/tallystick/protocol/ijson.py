@@ -6,9 +6,11 @@ limits on size, nesting, values and list items. So two readers of it see the sam
 costs a bounded amount of memory. A text that is refused is refused with one class of error (KCP section
 13), the byte where it is, and a sentence.
 
-How: ``json``'s C scanner with hooks accepts (microseconds). Whatever it refuses is read again by
-``_Reader``, an iterative parser in plain Python, which is the definition: it finds the class and the place,
-and needs no recursion. The tests hold the two against each other.
+How: ``accept`` takes what ``json``'s C scanner with hooks takes (microseconds). Whatever it refuses is read
+again by ``read``, an iterative parser in plain Python, which is the definition: it finds the class and the
+place, and needs no recursion. The tests hold the two against each other. ``parse`` does the one and then the
+other; whoever must not stand still for a quarter of a second, which the longest request can take to be
+refused, does them apart.
 
 Which class is reported where a text has several faults: ``oversize``, then ``invalid-utf8``, then the first
 in the text of ``syntax``, ``trailing-data``, ``duplicate``, ``unsafe-integer``, ``non-finite`` and
@@ -60,15 +62,27 @@ class NotStrict(ValueError):
         self.detail = detail
 
 
+class NotAccepted(ValueError):
+    """``accept`` refuses, and does not say why: ``read`` does."""
+
+
 def parse(raw: bytes, cap: Cap = Cap.REQUEST) -> JsonValue:
     """The value of a JSON text (a line without its newline). Raises ``NotStrict``; nothing else."""
-    if len(raw) > (REQUEST_BYTES_MAX if cap is _REQUEST else REPLY_BYTES_MAX):
-        _refuse_oversize(raw, cap)
+    try:
+        return accept(raw, cap)
+    except NotAccepted:
+        return read(raw, cap)
+
+
+def accept(raw: bytes, cap: Cap = Cap.REQUEST) -> JsonValue:
+    """The same for a text that is strict, fast. Raises ``NotAccepted`` for any other, at once."""
+    if len(raw) > _bytes_max(cap):
+        raise NotAccepted
     try:
         return _accept(raw, cap)
     except (ValueError, StopIteration, RecursionError):
         # RecursionError: the text nests deeply, or the caller is near the limit; the reader needs no stack.
-        return _read(raw, cap)
+        raise NotAccepted from None
 
 
 # --- the fast accept ----------------------------------------------------------------------------------------
@@ -213,8 +227,10 @@ _ADVICE: Final = {
 }
 
 
-def _read(raw: bytes, cap: Cap) -> JsonValue:
-    """The definition: the value of a text within the size limit, or ``NotStrict``."""
+def read(raw: bytes, cap: Cap = Cap.REQUEST) -> JsonValue:
+    """The definition: the value of a text. Raises ``NotStrict``; takes a microsecond a byte."""
+    if len(raw) > _bytes_max(cap):
+        _refuse_oversize(raw, cap)
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -223,8 +239,12 @@ def _read(raw: bytes, cap: Cap) -> JsonValue:
     return _Reader(text, cap).read()
 
 
+def _bytes_max(cap: Cap) -> int:
+    return REQUEST_BYTES_MAX if cap is _REQUEST else REPLY_BYTES_MAX
+
+
 def _refuse_oversize(raw: bytes, cap: Cap) -> NoReturn:
-    cap_bytes = REQUEST_BYTES_MAX if cap is _REQUEST else REPLY_BYTES_MAX
+    cap_bytes = _bytes_max(cap)
     hint = "send long content in parts or as an artifact" if cap is _REQUEST else "ask for a smaller page"
     detail = f"The {cap.value} is {len(raw)} bytes long and may be {cap_bytes}: {hint}."
     raise NotStrict("oversize", cap_bytes, detail)

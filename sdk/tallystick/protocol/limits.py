@@ -113,6 +113,8 @@ PIPELINED_REQUESTS_MAX: Final = 64
 """Requests of one connection taken before its earlier ones are answered; more wait in the kernel's buffer."""
 PIPELINED_BYTES_MAX: Final = 4 * REQUEST_BYTES_MAX
 """The same in bytes: a connection's untouched lines may hold no more memory than this and one read."""
+REFUSED_AT_ONCE_BYTES_MAX: Final = 8_192
+"""A longer line that is no strict JSON is read for the reason on a thread: in the loop others would wait."""
 RECEIVE_BYTES_MAX: Final = 65_536
 """One read of a connection, before others are served."""
 REQUESTS_A_TURN_MAX: Final = 64
