@@ -162,6 +162,17 @@ def test_a_revoked_one_and_an_expired_one_are_wrong(owner: Actor) -> None:
         assert told(wire, line_of("once right")) == never
 
 
+def test_an_escaped_name_is_the_same_name(agent: Actor, owner: Actor) -> None:
+    """However a JSON writer spells the operation, a credential is shown with it, right or wrong."""
+
+    def spelled(credential: str) -> bytes:
+        return line_of(credential).replace(b"authenticate", b"\\u0061uthenticate")
+
+    with Wire(owner.paths) as wire:
+        assert kind(told(wire, spelled(WRONG))) == "unauthenticated"
+        assert told(wire, spelled(SECRET))["result"] == {"actor": agent.name}
+
+
 # --- malformed ----------------------------------------------------------------------------------------------
 CANARY: Final = "canary-b1f7"
 AUTHENTICATE: Final = '{"op":"tallystick_authenticate","args":{"credential":"' + CANARY
@@ -184,7 +195,6 @@ MALFORMED: Final[dict[str, bytes]] = {
     "no end": AUTHENTICATE.encode() + b'"\n',
     "twice": AUTHENTICATE.encode() + b'","credential":"x"}}\n',
     "not UTF-8": AUTHENTICATE.encode() + b'\xff"}}\n',
-    "an escaped name": AUTHENTICATE.replace("authenticate", "\\u0061uthenticate").encode() + b'"}}\n',
     "another name": line_of(CANARY).replace(b"authenticate", b"authenticate2"),
     "in a command": request(CLIENT, "realm_show", {"credential": CANARY}).line,
 }
