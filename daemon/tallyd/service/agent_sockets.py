@@ -25,7 +25,7 @@ from tallyd.ledger import agents, ids
 from tallyd.ledger.agents import AgentRow
 from tallyd.operations.agents import PARENT, directory
 from tallyd.readers.reads import Reader
-from tallyd.service.dispatcher import Parsed
+from tallyd.service.lines import Parsed
 from tallystick.paths import CLIENT_ALIAS, CLIENT_SOCKET, WORKER_ALIAS, WORKER_SOCKET
 from tallystick.protocol.registry import Socket
 

@@ -38,10 +38,11 @@ from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.checkpointer import Checkpointer
 from tallyd.service.config import Settings
 from tallyd.service.credentials import Credentials, owner_channel
-from tallyd.service.dispatcher import Dispatcher, Parsed
+from tallyd.service.dispatcher import Dispatcher
 from tallyd.service.driver import Driver
 from tallyd.service.erasing import Eraser
 from tallyd.service.housekeeping import Housekeeping
+from tallyd.service.lines import Parsed
 from tallyd.service.ready import Readiness
 from tallyd.service.sealing import Sealer
 from tallyd.store.ambient import Ambient
@@ -134,7 +135,9 @@ class Daemon:
         )
         self._door: Door[Parsed] = Door(self._dispatcher)
         self._housekeeping = Housekeeping(self._reader, self._dispatcher.submit, self._sealer)
-        self._eraser = Eraser(store, self._vault, self._reader, self._driver, self._dispatcher)
+        self._eraser = Eraser(
+            store, self._vault, self._reader, self._new_reader, self._driver, self._dispatcher.submit
+        )
         self._agents = AgentSockets(self._door, self._reader, options.paths.runtime_dir)
         self._listen()
 

@@ -12,6 +12,7 @@ again: at the next start, or a little later.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -22,8 +23,7 @@ from tallyd.clerk.clerk import Errand
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows, erasure
 from tallyd.readers.reads import Reader
-from tallyd.service.dispatcher import Dispatcher
-from tallyd.service.driver import Driver
+from tallyd.service.driver import Driver, Replied
 from tallyd.service.housekeeping import Told
 from tallyd.store.store import Store
 from tallyd.vault import Vault
@@ -37,13 +37,20 @@ class Eraser:
     """``due`` says that a command erased something; ``run`` does the rest."""
 
     def __init__(
-        self, store: Store, vault: Vault, reader: Reader, driver: Driver, dispatcher: Dispatcher
+        self,
+        store: Store,
+        vault: Vault,
+        reader: Reader,
+        new_reader: Callable[[], Reader],
+        driver: Driver,
+        submit: Callable[[Errand, Replied], None],
     ) -> None:
         self._store = store
         self._vault = vault
         self._reader = reader
         self._driver = driver
-        self._dispatcher = dispatcher
+        self._new_reader = new_reader
+        self._submit = submit
         self._due = trio.Event()
 
     def due(self) -> None:
@@ -76,13 +83,13 @@ class Eraser:
             return False
         cleaned = erasure.Cleaned(until, files)
         told = Told()
-        self._dispatcher.submit(Errand(erasure.FINISH, partial(erasure.finish, cleaned)), told)
+        self._submit(Errand(erasure.FINISH, partial(erasure.finish, cleaned)), told)
         await told.done.wait()
         return not told.failed
 
     def _clean_files(self) -> tuple[int, ...]:
         """On a thread, with connections of its own. Positions of the artifacts whose files are gone."""
-        reader = self._dispatcher.slow_reader()
+        reader = self._new_reader()
         try:
             erasing = reader.read(lambda view: artifact_rows.with_files(view, erasing=True))
             for artifact in erasing:

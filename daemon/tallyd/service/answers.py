@@ -1,0 +1,53 @@
+"""Lines of reply, and who asks: what dispatcher, reads and waits share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from tallyd.admission import Speaker
+from tallyd.door import Channel, Exchange
+from tallyd.operations.results import Later, Served
+from tallystick.protocol import limits
+from tallystick.protocol.envelope import encode_ok, encode_problem
+from tallystick.protocol.problems import Refusal, internal
+
+logger = logging.getLogger("tallyd.answers")
+
+
+def speaker_of(channel: Channel) -> Speaker:
+    """Who asks, by the channel."""
+    return Speaker(channel.actor, channel.strength, channel.socket)
+
+
+def refused(refusal: Refusal) -> bytes:
+    """The line of a refusal."""
+    return encode_problem(refusal.problem)
+
+
+def served(found: Served) -> bytes:
+    """The line of a read."""
+    reply = encode_ok(found.result, found.revision, None)
+    if len(reply) > limits.REPLY_BYTES_MAX:
+        logger.error("a read of %d bytes does not fit a reply, which is a defect", len(reply))
+        return refused(internal("the result does not fit a reply, which is a defect; ask for a smaller page"))
+    return reply
+
+
+def done(later: Later) -> bytes:
+    """The line of a read after what is left of it is done here: on a thread."""
+    try:
+        return served(later())
+    except Refusal as refusal:
+        return refused(refusal)
+    except Exception:
+        logger.exception("reading or writing an artifact's file failed, which is a defect")
+        return refused(internal("an artifact's file could not be used; the daemon's log says why"))
+
+
+def guarded(exchange: Exchange, begin: Callable[[], None]) -> None:
+    """Begins something; a refusal of it answers."""
+    try:
+        begin()
+    except Refusal as refusal:
+        exchange.reply(refused(refusal))

@@ -1,0 +1,201 @@
+"""Reads, as they are served: on the loop where they are short, on a thread where they may look at much.
+
+What is sensitive is put on record by the clerk first, and then read again: without a durable record nothing
+of it is served. A read that the gate keeps out is kept back until the gate opens.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import msgspec
+import trio
+
+from tallyd.admission import Speaker, admit
+from tallyd.clerk.clerk import Reading
+from tallyd.door import Exchange
+from tallyd.operations import diagnose
+from tallyd.operations.results import Later, Served
+from tallyd.readers.reads import Reader
+from tallyd.service.answers import done, guarded, refused, served, speaker_of
+from tallyd.service.handlers import Read
+from tallystick.protocol import arguments
+from tallystick.protocol.canonical import canonical
+from tallystick.protocol.envelope import Request
+from tallystick.protocol.problems import Refusal, internal
+from tallystick.protocol.records import Status
+from tallystick.protocol.registry import Socket
+
+logger = logging.getLogger("tallyd.serving")
+
+_LISTS: Final = (arguments.ContributionListArgs, arguments.InvocationListArgs)
+_SIEVES: Final = (
+    arguments.LensReadArgs,
+    arguments.TallystickContributionListArgs,
+    arguments.TallystickRelationListArgs,
+    arguments.TallystickFrontierListArgs,
+    arguments.TallystickAssemblyListArgs,
+    arguments.TallystickArtifactListArgs,
+)
+"""Lists that go through all of a space, or of the realm, for what they show."""
+_BYTES_MAX: Final = 2
+"""Threads that wait for an artifact's files at a time."""
+_SLOW_READS_MAX: Final = 2
+"""Threads that read at a time: more would only share one interpreter."""
+
+Record = Callable[[Reading, Exchange, Callable[[], None]], None]
+"""Has a reading made durable, and goes on; or answers why it cannot be."""
+
+
+class Serving:
+    """On the loop. ``attach`` gives it what it runs in."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        slow_reader: Callable[[], Reader],
+        handlers: dict[tuple[Socket, str], Read],
+        place: diagnose.Place,
+        status: Callable[[], Status],
+        record: Record,
+        keep_back: Callable[[Request, Exchange], None],
+    ) -> None:
+        self._reader = reader
+        self._slow_reader = slow_reader
+        self._handlers = handlers
+        self._place = place
+        self._status = status
+        self._record = record
+        self._keep_back = keep_back
+        self._slow_limit = trio.CapacityLimiter(_SLOW_READS_MAX)
+        self._bytes_limit = trio.CapacityLimiter(_BYTES_MAX)
+
+    def attach(self, nursery: trio.Nursery, in_turn: Callable[[Request, Exchange], None]) -> None:
+        """``in_turn`` has ``read_at_once`` called when the read's turn comes."""
+        self._nursery = nursery
+        self._in_turn = in_turn
+
+    def begin(self, request: Request, exchange: Exchange) -> None:
+        """A reply follows. Raises Refusal."""
+        operation = request.operation
+        if operation.name == "tallystick_status":
+            self._tell_status(request, exchange)
+        elif operation.name == "diagnose" or _is_filtered_list(request):
+            self._nursery.start_soon(self._read_slowly, request, exchange)
+        else:
+            self._in_turn(request, exchange)
+
+    def finish(self, found: Served | Later, exchange: Exchange) -> None:
+        """Answers, or does what is left of a read on a thread, its transaction over."""
+        if isinstance(found, Served):
+            exchange.reply(served(found))
+        else:
+            self._nursery.start_soon(self._finish_outside, found, exchange)
+
+    async def _finish_outside(self, later: Later, exchange: Exchange) -> None:
+        exchange.reply(await trio.to_thread.run_sync(partial(done, later), limiter=self._bytes_limit))
+
+    def _tell_status(self, request: Request, exchange: Exchange) -> None:
+        """What needs admission, and no look at the store beside it."""
+        speaker = speaker_of(exchange.channel)
+        if self._reader.try_read(lambda view: admit(view, request, speaker)) is None:
+            self._keep_back(request, exchange)
+        else:
+            exchange.reply(served(Served(canonical(self._status()))))
+
+    # --- on the loop ----------------------------------------------------------------------------------------
+    def read_at_once(self, request: Request, exchange: Exchange) -> None:
+        """One read transaction, and two where something sensitive has to be put on record."""
+        guarded(exchange, partial(self._read, request, exchange))
+
+    def _read(self, request: Request, exchange: Exchange, recorded: frozenset[str] = frozenset()) -> None:
+        handler = self._handlers[request.operation.socket, request.operation.name]
+        speaker = speaker_of(exchange.channel)
+        refusal: Refusal | None = None
+        found: Served | Later | None = None
+        try:
+            found = self._reader.try_read(lambda view: handler(view, request, admit(view, request, speaker)))
+        except Refusal as raised:
+            refusal = raised
+        if found is None and refusal is None:
+            self._keep_back(request, exchange)
+            return
+        noted = self._reader.noted
+        if not noted <= recorded:
+            reading = Reading(request, speaker, tuple(noted), denied=refusal is not None)
+            again = partial(self._read, request, exchange, recorded | noted)
+            self._record(reading, exchange, lambda: guarded(exchange, again))
+        elif refusal is not None:
+            exchange.reply(refused(refusal))
+        else:
+            assert found is not None
+            self.finish(found, exchange)
+
+    # --- on a thread ----------------------------------------------------------------------------------------
+    async def _read_slowly(self, request: Request, exchange: Exchange) -> None:
+        """A list that looks at more than it shows, or a diagnosis: the loop goes on meanwhile."""
+        speaker = speaker_of(exchange.channel)
+        recorded: frozenset[str] = frozenset()
+        while True:
+            found = await trio.to_thread.run_sync(
+                partial(self._on_a_thread, request, speaker), limiter=self._slow_limit
+            )
+            if found.noted <= recorded:
+                exchange.reply(found.reply)
+                return
+            durable = trio.Event()
+            reading = Reading(request, speaker, tuple(found.noted), denied=found.denied)
+            self._record(reading, exchange, durable.set)
+            if exchange.answer is not None:
+                return
+            await durable.wait()
+            recorded |= found.noted
+
+    def _on_a_thread(self, request: Request, speaker: Speaker) -> _Found:
+        reader = self._slow_reader()
+        try:
+            return _Found(served(self._slow_result(request, speaker, reader)), reader.noted)
+        except Refusal as refusal:
+            return _Found(refused(refusal), reader.noted, denied=True)
+        except Exception:
+            logger.exception("%s failed, which is a defect", request.operation.name)
+            fault = internal(f"{request.operation.name} failed; the daemon's log says why")
+            return _Found(refused(fault), frozenset())
+        finally:
+            reader.close()
+
+    def _slow_result(self, request: Request, speaker: Speaker, reader: Reader) -> Served:
+        if request.operation.name != "diagnose":
+            handler = self._handlers[request.operation.socket, request.operation.name]
+            found = reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
+            return found if isinstance(found, Served) else found()
+        admission = reader.read(lambda view: admit(view, request, speaker))
+        return diagnose.diagnose(
+            reader.view, request, admission, self._place, lambda piece: reader.read(lambda _: piece())
+        )
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """What a read on a thread came to, and which sensitive objects it looked at."""
+
+    reply: bytes
+    noted: frozenset[str]
+    denied: bool = False
+
+
+def _is_filtered_list(request: Request) -> bool:
+    """Whether a list may look at more than it shows: what is left out is not known before it is read."""
+    args = request.args
+    if isinstance(args, _SIEVES):
+        return True
+    if not isinstance(args, _LISTS):
+        return False
+    names = (
+        ("kind",)
+        if isinstance(args, arguments.ContributionListArgs)
+        else ("assistant_deployment_id", "space_id", "state")
+    )
+    return any(getattr(args, name) is not msgspec.UNSET for name in names)
