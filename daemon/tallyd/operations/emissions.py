@@ -73,9 +73,10 @@ def emit(tx: Transaction, request: Request, admission: Admission) -> Applied:
 
 
 def complete_model(_tx: Transaction, request: Request, _admission: Admission) -> Applied:
-    """``model_complete``: whose turn it is does not matter where nobody has one."""
+    """``model_complete``: whose turn it is does not matter where nobody has one. It says no outcome, since
+    nothing is gained by sending it again.
+    """
     assert isinstance(request.args, arguments.ModelCompleteArgs)
     raise unavailable(
-        "no authority for model calls is configured: this daemon sends nothing to any provider",
-        outcome="not_applied",
+        "no authority for model calls is configured: this daemon sends nothing to any provider"
     )
