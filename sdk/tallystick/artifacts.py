@@ -72,13 +72,25 @@ def upload(
     return artifact
 
 
-def download(artifact_id: str, target: BinaryIO, *, offset: int = 0) -> Conversation[int]:
+def download(
+    artifact_id: str,
+    target: BinaryIO,
+    *,
+    offset: int = 0,
+    claim: records.InvocationClaim | None = None,
+) -> Conversation[int]:
     """Writes the artifact's bytes from ``offset`` on to ``target``, in order; returns its size in all.
 
-    What came before an error is whole: the download goes on from there.
+    What came before an error is whole: the download goes on from there. With a ``claim`` a worker reads a
+    file that an item of its assembly carries.
     """
     while True:
-        got: records.ArtifactBytes = yield calls.artifacts.artifact_get(artifact_id, offset)
+        call = (
+            calls.artifacts.artifact_get(artifact_id, offset)
+            if claim is None
+            else calls.workers.artifact(claim, artifact_id, offset)
+        )
+        got: records.ArtifactBytes = yield call
         data = b64decode(got.data)
         target.write(data)
         offset += len(data)

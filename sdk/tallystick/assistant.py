@@ -15,14 +15,14 @@ the assistant does not notice; when the assistant's own process dies, the next a
 invocation runs the same code, and each step that was done gives its first result, even where the assistant
 would say it differently this time. An expensive step asks first: ``if not ctx.done("answer"): …``.
 
-What an assistant may read is in its claim: the invocation's assembly, with the whole contributions that it
-names.
+What an assistant may read is what its invocation's assembly names: the claim has the whole contributions;
+``ctx.item`` says what became of one since, and ``ctx.download`` reads a file that one carries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, TypeVar, Unpack, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypedDict, TypeVar, Unpack, cast
 
 from tallystick import calls
 from tallystick.core import Write, new_key, typed
@@ -189,6 +189,26 @@ class InvocationContext:
             key=key,
         )
         return self._step(call, key)
+
+    def item(self, ref: calls.Named) -> records.InvocationItem:
+        """What the assembly names, as it is now, and what became of it since the claim. Raises ``NotFound``
+        for what it does not name, and ``LeaseLost``.
+        """
+        return self._while_held(lambda: self._worker.item(self._claim, ref))
+
+    def download(self, artifact_id: str, target: BinaryIO, *, offset: int = 0) -> int:
+        """Write what an item carries to a file, and return its size in all. Raises as ``item`` does."""
+        return self._while_held(
+            lambda: self._worker.download(self._claim, artifact_id, target, offset=offset)
+        )
+
+    def _while_held(self, read: Callable[[], T]) -> T:
+        if self.lost is not None:
+            raise self.lost
+        try:
+            return read()
+        except StaleLease as problem:
+            raise self.lose(problem) from problem
 
     def lose(self, problem: StaleLease) -> LeaseLost:
         """Remember that the lease is another's; the error for it."""

@@ -302,6 +302,19 @@ class BlockingClient(ClientBase):
         answer, tries = self._run(request, call.deadline_seconds, own_key=call.key is not None)
         return self._raw(request, answer, tries)
 
+    def _converse(self, conversation: Conversation[T]) -> T:
+        step = partial(next, conversation)
+        while True:
+            try:
+                call = step()
+            except StopIteration as done:
+                value: T = done.value
+                return value
+            try:
+                step = partial(conversation.send, self.reply(call).value)
+            except ProblemError as problem:
+                step = partial(conversation.throw, problem)
+
     def resume(self) -> list[Resumed]:
         """Send again what is pending: the same bytes under the same keys, as the same actor.
 
@@ -502,19 +515,6 @@ class Client(BlockingClient):
         """Write an artifact's bytes from ``offset`` on to a file, and return its size in all."""
         return self._converse(download(artifact_id, target, offset=offset))
 
-    def _converse(self, conversation: Conversation[T]) -> T:
-        step = partial(next, conversation)
-        while True:
-            try:
-                call = step()
-            except StopIteration as done:
-                value: T = done.value
-                return value
-            try:
-                step = partial(conversation.send, self.reply(call).value)
-            except ProblemError as problem:
-                step = partial(conversation.throw, problem)
-
     def head_cursor(self, project: calls.Project) -> str:
         """The position after the last event that a project has now: where to follow what is to come."""
         return self.space_list(project, limit=1).boundary_event_cursor
@@ -592,6 +592,8 @@ class WorkerClient(BlockingClient):
     complete = _write(calls.workers.complete)
     fail = _write(calls.workers.fail)
     progress = _read(calls.workers.progress)
+    item = _read(calls.workers.item)
+    artifact = _read(calls.workers.artifact)
     renew = _read(calls.workers.renew)
     append = _write(calls.workers.as_worker(calls.contributions.append))
     relation_assert = _write(calls.workers.as_worker(calls.contributions.relation_assert))
@@ -599,6 +601,12 @@ class WorkerClient(BlockingClient):
     invocation_cancel = _write(calls.workers.as_worker(calls.invocations.invocation_cancel))
     application_event_emit = _write(calls.workers.application_event_emit)
     model_complete = _write(calls.workers.model_complete)
+
+    def download(
+        self, claim: records.InvocationClaim, artifact_id: str, target: BinaryIO, *, offset: int = 0
+    ) -> int:
+        """Write a file that an item of the claim's assembly carries to a file, and return its size in all."""
+        return self._converse(download(artifact_id, target, offset=offset, claim=claim))
 
     def _default_store(self) -> None:
         return None

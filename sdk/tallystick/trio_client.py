@@ -268,6 +268,19 @@ class AsyncClient(ClientBase):
         """What a call is answered; the methods of this class are this, for the calls of ``calls``."""
         return await self._reply_on(call, self._lane_for(call.wait_seconds))
 
+    async def _converse(self, conversation: Conversation[T]) -> T:
+        step = partial(next, conversation)
+        while True:
+            try:
+                call = step()
+            except StopIteration as done:
+                value: T = done.value
+                return value
+            try:
+                step = partial(conversation.send, (await self.reply(call)).value)
+            except ProblemError as problem:
+                step = partial(conversation.throw, problem)
+
     async def resume(self) -> list[Resumed]:
         """Send again what is pending; see ``BlockingClient.resume``."""
         resumed = []
@@ -465,19 +478,6 @@ class TrioClient(AsyncClient):
         """As ``Client.download``."""
         return await self._converse(download(artifact_id, target, offset=offset))
 
-    async def _converse(self, conversation: Conversation[T]) -> T:
-        step = partial(next, conversation)
-        while True:
-            try:
-                call = step()
-            except StopIteration as done:
-                value: T = done.value
-                return value
-            try:
-                step = partial(conversation.send, (await self.reply(call)).value)
-            except ProblemError as problem:
-                step = partial(conversation.throw, problem)
-
     async def head_cursor(self, project: calls.Project) -> str:
         """The position after the last event that a project has now: where to follow what is to come."""
         return (await self.space_list(project, limit=1)).boundary_event_cursor
@@ -544,6 +544,8 @@ class TrioWorkerClient(AsyncClient):
     complete = _write(calls.workers.complete)
     fail = _write(calls.workers.fail)
     progress = _read(calls.workers.progress)
+    item = _read(calls.workers.item)
+    artifact = _read(calls.workers.artifact)
     renew = _read(calls.workers.renew)
     append = _write(calls.workers.as_worker(calls.contributions.append))
     relation_assert = _write(calls.workers.as_worker(calls.contributions.relation_assert))
@@ -551,6 +553,12 @@ class TrioWorkerClient(AsyncClient):
     invocation_cancel = _write(calls.workers.as_worker(calls.invocations.invocation_cancel))
     application_event_emit = _write(calls.workers.application_event_emit)
     model_complete = _write(calls.workers.model_complete)
+
+    async def download(
+        self, claim: records.InvocationClaim, artifact_id: str, target: BinaryIO, *, offset: int = 0
+    ) -> int:
+        """As ``WorkerClient.download``."""
+        return await self._converse(download(artifact_id, target, offset=offset, claim=claim))
 
     def _default_store(self) -> None:
         return None

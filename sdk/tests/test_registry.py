@@ -78,6 +78,8 @@ client tallystick_agent_list          read        owner         R F -
 client tallystick_agent_show          read        owner         R F -
 client tallystick_agent_revoke        write       owner         R F -
 worker tallystick_invocation_progress fenced_read worker_fenced R F -
+worker tallystick_invocation_item     read        worker_fenced R F -
+worker tallystick_invocation_artifact read        worker_fenced R F -
 worker tallystick_invocation_renew    fenced_read worker_fenced R F -
 worker tallystick_invocation_fail     write       worker_fenced R F -
 worker tallystick_invocation_next     write       worker_next   R F -

@@ -17,7 +17,7 @@ from tallyd.admission import Admission
 from tallyd.ledger import skeleton
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows as rows
-from tallyd.operations.results import Later, Served, given
+from tallyd.operations.results import Later, Served, optional
 from tallyd.vault import Damaged, Hole, NotOurs, Vault
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.envelope import Request
@@ -111,6 +111,11 @@ def get(vault: Vault, view: View, request: Request, admission: Admission) -> Lat
     args = request.args
     assert isinstance(args, arguments.TallystickArtifactGetArgs)
     row = rows.seen_artifact(view, admission, args.artifact_id)
+    return partial(read_range, vault, range_of(view, row, args.offset, optional(args.length)))
+
+
+def range_of(view: View, row: rows.ArtifactRow, offset: int, length: int | None) -> Range:
+    """Which bytes are asked for, with what opens them. Raises Refusal ``stale-revision`` or ``invalid``."""
     if row.state != "available":
         state = rows.shown_state(row)
         raise stale_revision(
@@ -119,24 +124,24 @@ def get(vault: Vault, view: View, request: Request, admission: Admission) -> Lat
     assert row.size is not None
     assert row.keys is not None
     assert row.sealed_storage_version is not None
-    if args.offset > row.size:
+    if offset > row.size:
         raise invalid(f"$.args.offset: artifact {row.artifact_id} has {row.size} bytes")
     view.note(row.classification_ref, row.artifact_id)
     keys = view.bodies.keys(view.db, row.keys)
     assert keys is not None, "an available artifact without its keys"
-    asked = Range(
+    return Range(
         artifact_id=row.artifact_id,
         artifact=row.id,
         version=row.sealed_storage_version,
         size=row.size,
         key=keys.seal,
-        offset=args.offset,
-        count=given(args.length, limits.ARTIFACT_READ_BYTES_MAX),
+        offset=offset,
+        count=limits.ARTIFACT_READ_BYTES_MAX if length is None else length,
     )
-    return partial(_get, vault, asked)
 
 
-def _get(vault: Vault, asked: Range) -> Served:
+def read_range(vault: Vault, asked: Range) -> Served:
+    """The bytes, from their file. Raises Refusal ``unavailable``."""
     try:
         data = vault.read(
             asked.artifact_id, asked.version, asked.key, asked.artifact, asked.size, asked.offset, asked.count

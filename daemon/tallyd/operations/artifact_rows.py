@@ -186,6 +186,11 @@ def seen_artifact(view: View, admission: Admission, artifact_id: str) -> Artifac
     row = find_artifact(view, artifact_id)
     if row is None or not _sees(view, admission, row):
         raise not_found("artifact", artifact_id)
+    return as_it_is(view, row)
+
+
+def as_it_is(view: View, row: ArtifactRow) -> ArtifactRow:
+    """An artifact as it is now: unavailable from the moment on in which its upload expired."""
     return row.now_as(upload_at(view, row.position).now_as(view.wall_ms()))
 
 

@@ -152,12 +152,12 @@ def _disposed_rows(
         if withholds(str(row.classification)):
             withheld.add(sequence, ABOVE_CEILING)
         elif is_wanted:
-            yield row.position, _disposed_item(view, what, row)
+            yield row.position, disposed_item(view, what, row)
             withheld.settle()
     withheld.settle()
 
 
-def _disposed_item(view: View, what: str, row: LogRow) -> bytes:
+def disposed_item(view: View, what: str, row: LogRow) -> bytes:
     """A contribution or relation, and what became of it."""
     assert row.payload is not None
     ledger_events.note(view, row)
@@ -179,7 +179,7 @@ def relation_show(view: View, request: Request, admission: Admission) -> Served:
     if not admission.sees(view, space):
         raise not_found("relation", args.relation_id)
     refuse_unreachable(view, admission, space, row.classification, args.relation_id)
-    return Served(_disposed_item(view, "relation", view.log_row(row.position)), objects.REVISION)
+    return Served(disposed_item(view, "relation", view.log_row(row.position)), objects.REVISION)
 
 
 # --- what became of things ----------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from tallyd.ledger import attempts, ids, pages, skeleton
 from tallyd.ledger.attempts import ENDED_STATES, AttemptRow, InvocationRow
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Idle, Transaction
+from tallyd.ledger.view import View
 from tallyd.operations import assemblies, deployments, frontiers, invocations, participants
 from tallystick.protocol import arguments, limits
 from tallystick.protocol.envelope import Request
@@ -55,13 +56,13 @@ def fenced(handler: Handler) -> Handler:
     return behind_the_fence
 
 
-def check_fence(tx: Transaction, request: Request, admission: Admission) -> tuple[AttemptRow, InvocationRow]:
+def check_fence(view: View, request: Request, admission: Admission) -> tuple[AttemptRow, InvocationRow]:
     """Raises Refusal ``stale-lease`` unless the attempt that speaks is the current one."""
     attempt, invocation = admission.attempt, admission.invocation
     assert attempt is not None
     assert invocation is not None
     fence = getattr(request.args, "fence_epoch")  # noqa: B009
-    if invocation.state != "running" or not attempts.is_current(tx, attempt, fence):
+    if invocation.state != "running" or not attempts.is_current(view, attempt, fence):
         raise stale_lease(
             f"this attempt no longer holds invocation {invocation.invocation_id}; stop, and claim again if "
             f"it is queued"

@@ -40,6 +40,7 @@ from tallyd.operations import (
     snapshots,
     spaces,
     widenings,
+    work_reads,
     workers,
 )
 from tallyd.operations.results import Later, Served
@@ -175,6 +176,7 @@ READS: Final[dict[tuple[Socket, str], Read]] = {
     (CLIENT, "disclosure_manifest_show"): artifacts.disclosure_manifest_show,
     (CLIENT, "events_read"): events.read,
     (CLIENT, "event_payload"): events.payload,
+    (WORKER, "tallystick_invocation_item"): work_reads.item,
 }
 
 BY_THE_SERVICE: Final = frozenset(
@@ -192,6 +194,7 @@ BY_THE_SERVICE: Final = frozenset(
 VAULT_READS: Final[dict[tuple[Socket, str], Callable[[Vault, View, Request, Admission], Served | Later]]] = {
     (CLIENT, "artifact_upload_credential"): artifacts.credential,
     (CLIENT, "tallystick_artifact_get"): artifact_bytes.get,
+    (WORKER, "tallystick_invocation_artifact"): work_reads.artifact,
 }
 """Reads that also look at an artifact's files."""
 

@@ -601,6 +601,12 @@ MAKES: Final[dict[str, Callable[[Scene], tuple[JsonObject, Socket]]]] = {
     ),
     "invocation_complete": _as_worker(named=True),
     "tallystick_invocation_progress": _as_worker(named=True),
+    "tallystick_invocation_item": _as_worker(
+        lambda s: {"object_ref": s.things.question["contribution_id"]}, named=True
+    ),
+    "tallystick_invocation_artifact": _as_worker(
+        lambda s: {"artifact_id": s.things.artifact_id, "offset": 0}, named=True
+    ),
     "tallystick_invocation_renew": _as_worker(named=True),
     "tallystick_invocation_fail": _as_worker(
         lambda _: {"reason_class": "tests_fail", "retryable": True}, named=True

@@ -359,6 +359,8 @@ def test_a_steward_does_not_turn_on_the_owner(scene: Scene) -> None:
 FENCED: Final[dict[str, JsonObject]] = {
     "invocation_complete": {},
     "tallystick_invocation_progress": {},
+    "tallystick_invocation_item": {"object_ref": "contrib-1"},
+    "tallystick_invocation_artifact": {"artifact_id": "art-1", "offset": 0},
     "tallystick_invocation_renew": {},
     "tallystick_invocation_fail": {"reason_class": "tests_fail", "retryable": False},
 }

@@ -101,6 +101,11 @@ RIGHT: Final[dict[str, Make]] = {
     "tallystick_invocation_progress": lambda w, _k: request(
         WORKER, "tallystick_invocation_progress", w.attempts["cancel refused"].args
     ),
+    "tallystick_invocation_item": lambda w, _k: request(
+        WORKER,
+        "tallystick_invocation_item",
+        {**w.attempts["cancel refused"].args, "object_ref": w.question["contribution_id"]},
+    ),
     "tallystick_invocation_renew": lambda w, _k: request(
         WORKER, "tallystick_invocation_renew", w.attempts["cancel refused"].args
     ),

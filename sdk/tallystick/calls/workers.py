@@ -100,6 +100,26 @@ def progress(
     )
 
 
+def item(
+    claim: records.InvocationClaim, ref: Named, **options: Unpack[ReadOptions]
+) -> Read[records.InvocationItem]:
+    """A contribution or relation that the assembly names, as it is now, and what became of it."""
+    arguments = {**attempt(claim), "object_ref": identifier(ref)}
+    return Read("tallystick_invocation_item", arguments, "InvocationItem", surface="worker", **options)
+
+
+def artifact(
+    claim: records.InvocationClaim,
+    artifact_id: str,
+    offset: int = 0,
+    length: int | None = None,
+    **options: Unpack[ReadOptions],
+) -> Read[records.ArtifactBytes]:
+    """Bytes of a file that an item of the assembly carries, in base64; as many as a reply takes."""
+    arguments = {**attempt(claim), "artifact_id": artifact_id, "offset": offset, "length": length}
+    return Read("tallystick_invocation_artifact", arguments, "ArtifactBytes", surface="worker", **options)
+
+
 def renew(claim: records.InvocationClaim, **options: Unpack[ReadOptions]) -> Read[records.LeaseTerm]:
     """The lease begins its term anew, as it does with each command of the attempt."""
     return Read("tallystick_invocation_renew", attempt(claim), "LeaseTerm", surface="worker", **options)

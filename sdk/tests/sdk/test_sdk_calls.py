@@ -536,6 +536,11 @@ WORKER: dict[str, list[Build]] = {
     "complete": [partial(workers.complete, claim()), partial(workers.complete, claim(), result=REF)],
     "fail": [partial(workers.fail, claim(), "assistant_error", retryable=True)],
     "progress": [partial(workers.progress, claim())],
+    "item": [partial(workers.item, claim(), "contrib-1")],
+    "artifact": [
+        partial(workers.artifact, claim(), "art-1"),
+        partial(workers.artifact, claim(), "art-1", 7, 9),
+    ],
     "renew": [partial(workers.renew, claim())],
     "append": [partial(workers.as_worker(contributions.append), claim(), SPACE, "claim", "x")],
     "relation_assert": [

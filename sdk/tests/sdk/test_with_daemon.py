@@ -1,5 +1,7 @@
 """The SDK and the real daemon: the journey of an agent loop, with either side dying in the middle of it."""
 
+import io
+import random
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -567,6 +569,31 @@ def test_a_persons_append_does_not_strand_the_assistant(
     ended = run_one(Interrupted(), asked.invocation.invocation_id, runtime_dir=tallyd.runtime_dir)
     assert ended.state == "succeeded"
     assert syntheses(client, space) == ["still here"]
+
+
+def test_an_assistant_reads_what_its_items_carry(
+    client: Client, tallyd: Tallyd, project: records.Project, space: records.Space
+) -> None:
+    """On the workers' socket alone: a file byte for byte, what became of an item since, and nothing else."""
+    content = random.Random(7).randbytes(2 * limits.ARTIFACT_READ_BYTES_MAX + 5)
+    artifact = client.upload(io.BytesIO(content)).artifact_id
+    evidence = client.append(space, "evidence", parts=[{"artifact_ref": artifact}]).value
+    beside = client.append(space, "claim", "It is the pipe.").value
+    asked = ask(client, project, space, "Why does the tap drip?", [evidence])
+    seen: list[object] = []
+
+    class Reader(Assistant):
+        def run(self, ctx: InvocationContext) -> None:
+            target = io.BytesIO()
+            assert ctx.download(artifact, target) == len(content)
+            seen.append(target.getvalue() == content)
+            client.contribution_withdraw(project, evidence.contribution_id, "wrong")
+            seen.append([each.kind for each in ctx.item(evidence).dispositions])
+            with pytest.raises(NotFound):
+                ctx.item(beside)
+
+    run_one(Reader(), asked.invocation.invocation_id, runtime_dir=tallyd.runtime_dir)
+    assert seen == [True, ["withdraw"]]
 
 
 def test_an_assistant_can_assemble(tallyd: Tallyd, asked: Asked) -> None:

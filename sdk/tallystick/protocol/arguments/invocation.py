@@ -3,6 +3,7 @@
 from msgspec import UNSET, UnsetType
 
 from tallystick.protocol.shapes import (
+    ArtifactReadBytes,
     DigestHex,
     FreeText,
     Identifier,
@@ -77,6 +78,20 @@ class InvocationCompleteArgs(AttemptArgs, frozen=True, kw_only=True):
 
 class TallystickInvocationProgressArgs(AttemptArgs, frozen=True, kw_only=True):
     """Whose done steps to list."""
+
+
+class TallystickInvocationItemArgs(AttemptArgs, frozen=True, kw_only=True):
+    """Which object that the invocation's assembly names."""
+
+    object_ref: Identifier
+
+
+class TallystickInvocationArtifactArgs(AttemptArgs, frozen=True, kw_only=True):
+    """Which bytes of which file that an item carries; without a length, as many as a reply takes."""
+
+    artifact_id: Identifier
+    offset: SafeInt
+    length: ArtifactReadBytes | UnsetType = UNSET
 
 
 class TallystickInvocationRenewArgs(AttemptArgs, frozen=True, kw_only=True):

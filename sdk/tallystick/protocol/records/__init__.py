@@ -94,6 +94,7 @@ from .reading import (
     DispositionPage,
     EventsRead,
     FrontierPage,
+    InvocationItem,
     Withheld,
 )
 from .realm import Project, ProjectAccessPolicyChange, ProjectAccessPolicyChangePage, ProjectPage, Realm
@@ -175,6 +176,7 @@ __all__ = [
     "HelloResult",
     "Invocation",
     "InvocationClaim",
+    "InvocationItem",
     "InvocationNext",
     "InvocationPage",
     "InvocationProgress",

@@ -72,6 +72,14 @@ class DisposedContribution(Record, frozen=True, kw_only=True):
     dispositions: tuple[Disposition, ...]
 
 
+class InvocationItem(Record, frozen=True, kw_only=True):
+    """A contribution or a relation that an invocation's assembly names, and what became of it."""
+
+    contribution: Contribution | UnsetType = UNSET
+    relation: Relation | UnsetType = UNSET
+    dispositions: tuple[Disposition, ...]
+
+
 class DisposedContributionPage(Page, frozen=True, kw_only=True):
     """The result of `tallystick_contribution_list`."""
 
