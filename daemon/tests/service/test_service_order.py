@@ -62,7 +62,9 @@ def test_reads_take_turns_with_commands(daemon: Tallyd, world: World) -> None:
         assert all(writer.receive(asked.operation).ok for asked in fill)
         readers = [stack.enter_context(Wire(daemon.paths)) for _ in range(40)]
         for reader in readers:
-            reader.send(reads)
+            reader._socket.sendall(reads.line.rstrip(b"\n"))
+        for reader in readers:
+            reader._socket.sendall(b"\n")
         said = writer.ask(world.append("turn", "Now.")).result["contribution_id"]
         pages = [reader.receive(reads.operation).result["events"] for reader in readers]
     late = [any(event["resource_ref"] == said for event in page) for page in pages]
