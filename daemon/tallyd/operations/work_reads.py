@@ -91,6 +91,7 @@ def _refuse_withheld(
     view: View, admission: Admission, space: SpaceRow, ref: str, classification: str
 ) -> None:
     if not admission.rights(view, space).reaches(view, classification):
+        view.note(classification, ref)
         raise unavailable(f"{ref} is withheld from this actor; ask a steward, or go on without it")
 
 

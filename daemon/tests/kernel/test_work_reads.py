@@ -196,13 +196,13 @@ def test_an_erased_file_has_no_bytes(kernel: Kernel, space: Json) -> None:
 
 def test_what_is_above_the_agents_ceiling_is_withheld(kernel: Kernel, space: Json) -> None:
     """An agent's worker reads up to what the agent may read, whatever its assembly names: a trigger, and a
-    file that an item carries.
+    file that an item carries. That a sensitive one was asked for is on record.
     """
     kernel.view.orders = kernel.tx.orders = Orders(classifications=Order(("class-default", "class-secret")))
     ceiling = {"classification_ceiling_ref": "class-default"}
     agent = Agent(kernel, "reviewer", deployments=["dep-local-dev"], **ceiling)
     agent.join(space)
-    secret = kernel.said(space, "Why?", more={"classification_ref": "class-secret"})
+    secret = kernel.said(space, "Why?", more={"classification_ref": "class-sensitive"})
     artifact = available(kernel, classification_ref="class-secret")["artifact_id"]
     evidence = carrying(kernel, space, artifact)
     invocation = invocation_on(kernel, space, [evidence["contribution_id"]], secret["contribution_id"])
@@ -215,6 +215,8 @@ def test_what_is_above_the_agents_ceiling_is_withheld(kernel: Kernel, space: Jso
 
     assert item(evidence["contribution_id"])["outcome"] == "ok"
     assert kernel.problem(item(secret["contribution_id"])) == "unavailable"
+    row = kernel.view.log_row(kernel.view.number("SELECT max(position) FROM log"))
+    assert (row.operation, row.outcome, row.actor) == ("tallystick_invocation_item", "denied", agent.id)
     asked = {**args, "artifact_id": artifact, "offset": 0}
     read = agent.send("tallystick_invocation_artifact", asked, WORKER)
     assert kernel.problem(read) == "unavailable"
