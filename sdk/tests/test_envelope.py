@@ -235,7 +235,7 @@ def test_a_client_names_no_attempt(name: str, binding: dict[str, Any]) -> None:
     assert refused(request, CLIENT)[0] is Kind.FORBIDDEN_SURFACE
 
 
-@pytest.mark.parametrize("name", DUAL)
+@pytest.mark.parametrize("name", [*DUAL, "invocation_complete"])
 @pytest.mark.parametrize("missing", [["attempt_id", "fence_epoch"], ["attempt_id"], ["fence_epoch"]])
 def test_a_worker_names_its_attempt(name: str, missing: list[str]) -> None:
     """Without the binding, or with half of it, a worker's command is forbidden."""
@@ -247,7 +247,7 @@ def test_a_worker_names_its_attempt(name: str, missing: list[str]) -> None:
 @pytest.mark.parametrize("missing", ["attempt_id", "fence_epoch", "invocation_id"])
 def test_an_operation_of_workers_alone_needs_its_binding_by_shape(missing: str) -> None:
     """Where the arguments themselves require the binding, one that is missing is invalid."""
-    request = SPECIMENS["invocation_complete on the worker socket"]["request"]
+    request = SPECIMENS["tallystick_invocation_fail on the worker socket"]["request"]
     args = {k: v for k, v in request["args"].items() if k != missing}
     assert refused({**request, "args": args}, WORKER)[0] is Kind.INVALID
 

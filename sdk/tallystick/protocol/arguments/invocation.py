@@ -70,9 +70,12 @@ class InvocationClaimArgs(Args, frozen=True, kw_only=True):
     invocation_id: Identifier
 
 
-class InvocationCompleteArgs(AttemptArgs, frozen=True, kw_only=True):
-    """The attempt succeeded; `result_ref` names what came of it."""
+class InvocationCompleteArgs(DualArgs, frozen=True, kw_only=True):
+    """The attempt succeeded; `result_ref` names what came of it. The attempt is named as in what both sockets
+    have: KCP has a schema of neither.
+    """
 
+    invocation_id: Identifier
     result_ref: Identifier | UnsetType = UNSET
 
 

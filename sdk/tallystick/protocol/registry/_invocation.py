@@ -143,7 +143,7 @@ INVOCATION: Final = (
         project=Placement.OPTIONAL,
         arguments=arguments.InvocationCompleteArgs,
         result=records.Invocation,
-        problems=(*WRITES, *FENCED),
+        problems=(*WRITES, ProblemKind.FORBIDDEN_SURFACE, *FENCED),
         events=("dev.kovee.invocation.succeeded.v1",),
         rows=(
             *COMMAND_ROWS,

@@ -130,7 +130,8 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     @property
     def binding(self) -> Placement:
-        """Whether `attempt_id` and `fence_epoch` may stand in the arguments of an operation of both sockets.
+        """Whether `attempt_id` and `fence_epoch` may stand in the arguments of an operation of both sockets
+        (or of a completion, which KCP has no schema of).
 
         Where the arguments' own shape settles it (always there, or never) it is `OPTIONAL`: nothing to add.
         """
