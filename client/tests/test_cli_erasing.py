@@ -37,19 +37,19 @@ def at_a_terminal(tally: Tally, answer: bytes, *arguments: str) -> Done:
 
 def test_what_was_said_is_redacted_and_that_it_was_said_stays(tally: Tally, space: str) -> None:
     """Its body goes, for good; who said it and when, and everything else of it are as before."""
-    ref = tally.id("say", "The key is 4711.", "--kind", "evidence", "--space", space)
+    ref = tally.id("say", "The key is under the mat.", "--kind", "evidence", "--space", space)
     before = tally.ok("show", ref, "--json").object
     redacted = tally.ok("redact", ref, "--reason", "secret", "--json").object
     assert (redacted["kind"], redacted["reason_class"]) == ("redact", "secret")
     after = tally.ok("show", ref, "--json").object
     assert after["body_parts"] == REDACTED
     assert {**after, "body_parts": []} == {**before, "body_parts": []}
-    assert "4711" not in tally.ok("events", "--json").out
+    assert "under the mat" not in tally.ok("events", "--json").out
 
 
 def test_nothing_is_redacted_twice_but_under_one_key(tally: Tally, space: str) -> None:
     """A second time is refused; the same key and words again are the same command."""
-    ref = tally.id("say", "The key is 4711.", "--space", space)
+    ref = tally.id("say", "The key is under the mat.", "--space", space)
     first = tally.id("redact", ref, "--key", "k1")
     assert first.startswith("cdisp-")
     assert tally.id("redact", ref, "--key", "k1") == first
@@ -88,7 +88,7 @@ def test_an_artifacts_bytes_are_erased(tally: Tally, space: str) -> None:
     """By the artifact's id."""
     assert space
     with Client(str(tally.runtime_dir), str(tally.data_dir), key_store=None) as client:
-        artifact = client.upload(io.BytesIO(b"the key is 4711")).artifact_id
+        artifact = client.upload(io.BytesIO(b"the key is under the mat")).artifact_id
         assert tally.id("erase", artifact).startswith("erase-")
         assert client.artifact_show(artifact).state in ("erasing", "erased")
     assert tally("erase", artifact).code == Exit.PROBLEM
