@@ -202,11 +202,12 @@ class InvocationContext:
             lambda: self._worker.download(self._claim, artifact_id, target, offset=offset)
         )
 
-    def _while_held(self, read: Callable[[], T]) -> T:
+    def _while_held(self, act: Callable[[], T]) -> T:
+        """Nothing is read or written once another attempt holds the invocation. Raises ``LeaseLost``."""
         if self.lost is not None:
             raise self.lost
         try:
-            return read()
+            return act()
         except StaleLease as problem:
             raise self.lose(problem) from problem
 
@@ -220,15 +221,14 @@ class InvocationContext:
 
     def _step(self, call: Write[T], key: str) -> T:
         """The result of the step under the key: what it was the first time, or what it is now."""
-        if self.lost is not None:
-            raise self.lost
+        return self._while_held(lambda: self._once(call, key))
+
+    def _once(self, call: Write[T], key: str) -> T:
         known = self._done.get((call.operation, key))
         if known is not None:
             return cast(T, known)
         try:
             value = self._worker.reply(call).value
-        except StaleLease as problem:
-            raise self.lose(problem) from problem
         except IdempotencyMismatch as problem:
             if (call.operation, key) in self._untold:
                 problem.add_note(

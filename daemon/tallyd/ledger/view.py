@@ -211,10 +211,6 @@ class View:
         """The cursor just after an event of a project, in this epoch."""
         return self.cursors.token(self.resource_at(project), sequence)
 
-    def stream_head(self, stream: int) -> int:
-        """The last sequence of a stream's events."""
-        return self.number("SELECT max(stream_sequence) FROM log WHERE stream = ?", stream)
-
     def project_head(self, project: int) -> int:
         """The last sequence of a project's events."""
         return self.number("SELECT max(project_sequence) FROM log WHERE project = ?", project)

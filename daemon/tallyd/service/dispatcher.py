@@ -16,7 +16,7 @@ from typing import Final
 import trio
 
 from tallyd.admission import admit
-from tallyd.clerk.clerk import Answer, Command, Errand, Member, Reading
+from tallyd.clerk.clerk import Answer, Command, Member, Reading
 from tallyd.door import Channel, Door, Exchange, Timer
 from tallyd.ledger.log import REALM_STREAM
 from tallyd.ledger.transaction import Idle
@@ -202,8 +202,8 @@ class Dispatcher:
         else:
             self._queue.append((command, exchange))
 
-    def submit(self, member: Command | Errand, replied: Replied) -> None:
-        """What goes on inside the daemon, also while it stops: a second transaction, an errand."""
+    def submit(self, member: Member, replied: Replied) -> None:
+        """What goes on inside the daemon, also while it stops: a second transaction, an errand, a record."""
         self._queue.append((member, replied))
         self._wake()
 
@@ -274,8 +274,7 @@ class Dispatcher:
         if self.stopping:
             exchange.reply(refused(unavailable("the daemon is stopping, and keeps no record of a read")))
         else:
-            self._queue.append((reading, _Recorded(exchange, then)))
-            self._wake()
+            self.submit(reading, _Recorded(exchange, then))
 
     def _keep_back(self, request: Request, exchange: Exchange) -> None:
         """Begins it anew when the gate is open."""
@@ -295,13 +294,12 @@ class Dispatcher:
 
     # --- waits ----------------------------------------------------------------------------------------------
     def _begin_wait(self, request: Request, exchange: Exchange) -> None:
-        speaker = speaker_of(exchange.channel)
-        following = self._reader.try_read(
-            lambda view: events.Following(view, request, admit(view, request, speaker))
+        following = self._serving.look(
+            request, exchange, lambda view, admission: events.Following(view, request, admission)
         )
         if following is None:
-            self._keep_back(request, exchange)
             return
+        speaker = speaker_of(exchange.channel)
         args = request.args
         assert isinstance(args, arguments.EventsWaitArgs)
         wait_ms = min(args.timeout_ms, limits.WAIT_MS_MAX)
@@ -348,20 +346,16 @@ class Dispatcher:
         if request.operation.name == "tallystick_artifact_put":
             self._put(request, exchange)
             return
-        speaker = speaker_of(exchange.channel)
-        if self._reader.try_read(lambda view: admit(view, request, speaker)) is None:
-            self._keep_back(request, exchange)
-            return
-        exchange.reply(encode_ok(b'{"stopping":true}', None, None))
-        self._shut_down()
+        if self._serving.look(request, exchange, lambda _view, admission: admission) is not None:
+            exchange.reply(encode_ok(b'{"stopping":true}', None, None))
+            self._shut_down()
 
     def _put(self, request: Request, exchange: Exchange) -> None:
         """A chunk of an upload: judged here, written on a thread."""
-        speaker = speaker_of(exchange.channel)
-        later = self._reader.try_read(
-            lambda view: artifact_bytes.put(self._vault, view, request, admit(view, request, speaker))
+        later = self._serving.look(
+            request,
+            exchange,
+            lambda view, admission: artifact_bytes.put(self._vault, view, request, admission),
         )
-        if later is None:
-            self._keep_back(request, exchange)
-        else:
+        if later is not None:
             self._serving.finish(later, exchange)

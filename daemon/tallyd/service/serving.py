@@ -9,14 +9,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 import trio
 
-from tallyd.admission import Speaker, admit
+from tallyd.admission import Admission, Speaker, admit
 from tallyd.clerk.clerk import Reading
 from tallyd.door import Exchange
+from tallyd.ledger.view import View
 from tallyd.operations import diagnose
 from tallyd.operations.results import Later, Served
 from tallyd.readers.reads import Reader
@@ -30,6 +31,8 @@ from tallystick.protocol.records import Status
 from tallystick.protocol.registry import Socket
 
 logger = logging.getLogger("tallyd.serving")
+
+T = TypeVar("T")
 
 _LISTS: Final = (arguments.ContributionListArgs, arguments.InvocationListArgs)
 _SIEVES: Final = (
@@ -98,12 +101,21 @@ class Serving:
     async def _finish_outside(self, later: Later, exchange: Exchange) -> None:
         exchange.reply(await trio.to_thread.run_sync(partial(done, later), limiter=self._bytes_limit))
 
+    def look(
+        self, request: Request, exchange: Exchange, look: Callable[[View, Admission], T]
+    ) -> T | None:
+        """What one look at the store finds, for who may have it; None where the gate keeps it back, and it
+        begins anew. Raises Refusal.
+        """
+        speaker = speaker_of(exchange.channel)
+        found = self._reader.try_read(lambda view: look(view, admit(view, request, speaker)))
+        if found is None:
+            self._keep_back(request, exchange)
+        return found
+
     def _tell_status(self, request: Request, exchange: Exchange) -> None:
         """What needs admission, and no look at the store beside it."""
-        speaker = speaker_of(exchange.channel)
-        if self._reader.try_read(lambda view: admit(view, request, speaker)) is None:
-            self._keep_back(request, exchange)
-        else:
+        if self.look(request, exchange, lambda _view, admission: admission) is not None:
             exchange.reply(served(Served(canonical(self._status()))))
 
     # --- on the loop ----------------------------------------------------------------------------------------
@@ -113,18 +125,17 @@ class Serving:
 
     def _read(self, request: Request, exchange: Exchange, recorded: frozenset[str] = frozenset()) -> None:
         handler = self._handlers[request.operation.socket, request.operation.name]
-        speaker = speaker_of(exchange.channel)
         refusal: Refusal | None = None
         found: Served | Later | None = None
         try:
-            found = self._reader.try_read(lambda view: handler(view, request, admit(view, request, speaker)))
+            found = self.look(request, exchange, lambda view, admission: handler(view, request, admission))
         except Refusal as raised:
             refusal = raised
         if found is None and refusal is None:
-            self._keep_back(request, exchange)
             return
         noted = self._reader.noted
         if not noted <= recorded:
+            speaker = speaker_of(exchange.channel)
             reading = Reading(request, speaker, tuple(noted), denied=refusal is not None)
             again = partial(self._read, request, exchange, recorded | noted)
             self._record(reading, exchange, lambda: guarded(exchange, again))
