@@ -23,9 +23,9 @@ def asked(key: str, operation: str, args: JsonObject, project: str | None = None
     return request(Socket.CLIENT, operation, args, key=key, project=project)
 
 
-def revision(definition_id: str, version: str) -> JsonObject:
-    """What registers a revision: each free-form member of its manifest is content of its own."""
-    manifest = {
+def manifest(definition_id: str, version: str) -> JsonObject:
+    """A manifest as the schema wants it: each free-form member is content of its own."""
+    return {
         "schema_version": "1",
         "definition_id": definition_id,
         "version": version,
@@ -49,10 +49,14 @@ def revision(definition_id: str, version: str) -> JsonObject:
         "cancellation_support": True,
         "security_profiles": ["developer"],
     }
+
+
+def revision(definition_id: str, version: str) -> JsonObject:
+    """What registers a revision."""
     return {
         "definition_id": definition_id,
         "version": version,
-        "manifest": manifest,
+        "manifest": manifest(definition_id, version),
         "package_artifact_ref": "art-package",
         "package_digest": PACKAGE,
         "config_schema_digest": "b" * 64,

@@ -14,7 +14,7 @@ for _directory in (_ROOT / "crashtests", _ROOT / "sdk" / "tests"):
     if str(_directory) not in sys.path:
         sys.path.append(str(_directory))  # homes of daemons and the judge of replies stand there
 
-from service.process import NewHome, Place, Tallyd  # noqa: E402
+from service.process import NewHome, Place, Tallyd, homes  # noqa: E402
 
 from .scene import Scene  # noqa: E402
 
@@ -22,15 +22,8 @@ from .scene import Scene  # noqa: E402
 @pytest.fixture
 def new_home() -> Iterator[NewHome]:
     """Makes homes; their daemons are ended and their directories removed afterwards."""
-    made: list[Place] = []
-
-    def make() -> Place:
-        made.append(Place())
-        return made[-1]
-
-    yield make
-    for home in made:
-        home.close()
+    with homes() as make:
+        yield make
 
 
 @pytest.fixture
@@ -49,9 +42,5 @@ def daemon(home: Place) -> Iterator[Tallyd]:
 @pytest.fixture(scope="module")
 def scene() -> Iterator[Scene]:
     """A daemon with a project and an agent of every role, for all tests of a module."""
-    home = Place()
-    try:
-        with Tallyd(home) as running:
-            yield Scene(running.paths)
-    finally:
-        home.close()
+    with homes() as new_home, Tallyd(new_home()) as running:
+        yield Scene(running.paths)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Final, NamedTuple
 
+import pipelines
 from harness.wire import Reply, Request, Wire, judged, request
 from world import AT_HEAD, FAR, Attempt, Space, attempt_of, participant_digest, reference
 
@@ -380,39 +381,7 @@ def _deployed(_scene: Scene) -> JsonObject:
 
 
 def _manifest(_scene: Scene) -> JsonObject:
-    manifest = {
-        "schema_version": "1",
-        "definition_id": "asst-local-dev",
-        "version": "2",
-        "entrypoint": "mine:Reviewer",
-        "package_digest": "0" * 64,
-        "runtime": {},
-        "supported_worker_protocols": [],
-        "input_schema_ref": "schema:x",
-        "output_schema_ref": "schema:x",
-        "skills": [],
-        "attention_proposals": [],
-        "requested_capabilities": [],
-        "model_profiles": [],
-        "tool_profiles": [],
-        "network_policy": {},
-        "resource_limits": {"cpu": 0, "memory": 0, "disk": 0, "output_bytes": 0},
-        "default_timeout": 0,
-        "max_concurrency": 1,
-        "causal_concurrency_policy": "serial-branch",
-        "checkpoint_support": False,
-        "cancellation_support": True,
-        "security_profiles": ["developer"],
-    }
-    return {
-        "definition_id": "asst-local-dev",
-        "version": "2",
-        "manifest": manifest,
-        "package_artifact_ref": "art-mine",
-        "package_digest": "0" * 64,
-        "config_schema_digest": "0" * 64,
-        "sdk_protocol_range": "0.1",
-    }
+    return pipelines.revision("asst-local-dev", "2")
 
 
 _DEPLOYMENT: Final[Make] = lambda _: {"assistant_deployment_id": BUILT_IN}  # noqa: E731

@@ -286,8 +286,12 @@ class Kernel:
 
     def invocation(self, space: Json, *items: Json, **args: Any) -> Json:
         """A queued invocation on an assembly of the items, the first of them its trigger."""
-        named = {"space_id": space["space_id"], "branch_id": space["main_branch_id"]}
         refs = [item["contribution_id"] for item in items]
+        return self.invocation_on(space, refs, refs[:1], **args)
+
+    def invocation_on(self, space: Json, refs: list[str], triggers: list[str], **args: Any) -> Json:
+        """A queued invocation on an assembly that names these."""
+        named = {"space_id": space["space_id"], "branch_id": space["main_branch_id"]}
         assembly = self.ok(
             "context_assembly_create",
             {
@@ -296,7 +300,7 @@ class Kernel:
                 "purpose": "answer",
                 "selection_policy_ref": "explicit_refs_v1",
                 "required_refs": refs,
-                "trigger_refs": refs[:1],
+                "trigger_refs": triggers,
             },
             project=space["project_id"],
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pipelines
 import pytest
 
 from tallyd.operations import aliases, deployments
@@ -17,31 +18,8 @@ WORKER = Socket.WORKER
 
 
 def manifest(definition_id: str, version: str = "1") -> Json:
-    """A manifest as the schema wants it."""
-    return {
-        "schema_version": "1",
-        "definition_id": definition_id,
-        "version": version,
-        "entrypoint": "r:R",
-        "package_digest": "a" * 64,
-        "runtime": {"note": "canary in the manifest"},
-        "supported_worker_protocols": [],
-        "input_schema_ref": "schema:in-v1",
-        "output_schema_ref": "schema:out-v1",
-        "skills": [],
-        "attention_proposals": [],
-        "requested_capabilities": [],
-        "model_profiles": [],
-        "tool_profiles": [],
-        "network_policy": {},
-        "resource_limits": {"cpu": 1, "memory": 1, "disk": 1, "output_bytes": 1},
-        "default_timeout": 60,
-        "max_concurrency": 1,
-        "causal_concurrency_policy": "serial-branch",
-        "checkpoint_support": False,
-        "cancellation_support": True,
-        "security_profiles": ["developer"],
-    }
+    """A manifest with content in it."""
+    return {**pipelines.manifest(definition_id, version), "runtime": {"note": "canary in the manifest"}}
 
 
 class Pipeline:

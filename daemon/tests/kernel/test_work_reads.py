@@ -45,29 +45,6 @@ def space(kernel: Kernel) -> Json:
     return kernel.space(kernel.project())
 
 
-def invocation_on(kernel: Kernel, space: Json, refs: list[str], trigger: str) -> Json:
-    """A queued invocation whose assembly names these."""
-    named = {"space_id": space["space_id"], "branch_id": space["main_branch_id"]}
-    said = {
-        **named,
-        "audience_ref": "dep-local-dev",
-        "purpose": "answer",
-        "selection_policy_ref": "explicit_refs_v1",
-        "required_refs": refs,
-        "trigger_refs": [trigger],
-    }
-    assembly = kernel.ok("context_assembly_create", said, project=space["project_id"])
-    asked = {
-        **named,
-        "assistant_deployment_id": "dep-local-dev",
-        "assistant_deployment_revision": 1,
-        "context_assembly_ref": assembly["assembly_id"],
-        "context_assembly_digest": assembly["digest"],
-        "deadline": "2031-01-01T00:00:00Z",
-    }
-    return kernel.ok("invocation_create", asked, project=space["project_id"])
-
-
 def carrying(kernel: Kernel, space: Json, artifact: str) -> Json:
     """Evidence that carries a file."""
     parts = {"body_parts": [{"artifact_ref": artifact}]}
@@ -106,7 +83,7 @@ def test_a_relation_and_a_trigger_are_named_too(kernel: Kernel, space: Json) -> 
     asked, washer = kernel.said(space, "Why?"), kernel.said(space, "The washer.")
     supports = relation(kernel, space, washer, asked)
     refs = [washer["contribution_id"], supports["relation_id"]]
-    work = Work(kernel, invocation_on(kernel, space, refs, asked["contribution_id"]))
+    work = Work(kernel, kernel.invocation_on(space, refs, [asked["contribution_id"]]))
     assert work.item(supports["relation_id"])["result"] == {"relation": supports, "dispositions": []}
     assert work.item(asked["contribution_id"])["result"]["contribution"] == asked
 
@@ -205,7 +182,7 @@ def test_what_is_above_the_agents_ceiling_is_withheld(kernel: Kernel, space: Jso
     secret = kernel.said(space, "Why?", more={"classification_ref": "class-sensitive"})
     artifact = available(kernel, classification_ref="class-secret")["artifact_id"]
     evidence = carrying(kernel, space, artifact)
-    invocation = invocation_on(kernel, space, [evidence["contribution_id"]], secret["contribution_id"])
+    invocation = kernel.invocation_on(space, [evidence["contribution_id"]], [secret["contribution_id"]])
     named = {"invocation_id": invocation["invocation_id"]}
     claimed = agent.send("invocation_claim", named, WORKER, key="claim")["result"]
     args = {**named, "attempt_id": claimed["attempt_id"], "fence_epoch": claimed["fence_epoch"]}

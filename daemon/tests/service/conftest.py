@@ -18,7 +18,7 @@ from harness.home import Home  # noqa: E402
 from hypothesis import settings  # noqa: E402
 from world import World, build  # noqa: E402
 
-from .process import NewHome, Place, Tallyd  # noqa: E402
+from .process import NewHome, Place, Tallyd, homes, running_on  # noqa: E402
 
 settings.register_profile("house", derandomize=True, deadline=None, database=None)
 settings.load_profile("house")
@@ -27,15 +27,8 @@ settings.load_profile("house")
 @pytest.fixture
 def new_home() -> Iterator[NewHome]:
     """Makes homes; their daemons are ended and their directories removed afterwards."""
-    made: list[Place] = []
-
-    def make() -> Place:
-        made.append(Place())
-        return made[-1]
-
-    yield make
-    for home in made:
-        home.close()
+    with homes() as make:
+        yield make
 
 
 @pytest.fixture
@@ -64,10 +57,5 @@ def world_home(world: World, home: Place) -> Place:
 @pytest.fixture(scope="session")
 def shared(world: World) -> Iterator[Tallyd]:
     """A daemon on a copy of that store for tests that leave no trace for others; it must end well."""
-    home = Place()
-    home.copy_of(world.home)
-    try:
-        with Tallyd(home) as daemon:
-            yield daemon
-    finally:
-        home.close()
+    with running_on(world.home) as daemon:
+        yield daemon

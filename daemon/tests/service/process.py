@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -144,6 +145,33 @@ def run_to_its_end(
     )
     assert done.stdout == b"", "stdout is nobody's"
     return Ended(done.returncode, done.stderr.decode())
+
+
+@contextmanager
+def homes() -> Iterator[NewHome]:
+    """Makes homes; their daemons are ended and their directories removed afterwards."""
+    made: list[Place] = []
+
+    def make() -> Place:
+        made.append(Place())
+        return made[-1]
+
+    try:
+        yield make
+    finally:
+        for home in made:
+            home.close()
+
+
+@contextmanager
+def running_on(prepared: Home) -> Iterator[Tallyd]:
+    """A daemon on a copy of a prepared home; it must end well."""
+    with homes() as new_home:
+        home = new_home()
+        home.copy_of(prepared)
+        with Tallyd(home) as running:
+            yield running
+
 
 
 LOCK_FILES = frozenset({"lock"})

@@ -15,7 +15,7 @@ from tallystick.paths import Paths
 from tallystick.protocol.registry import BY_SOCKET, Socket
 
 from .authority import ADMITTED, OWNER, WORKERS, table
-from .process import Place, Tallyd
+from .process import Place, Tallyd, running_on
 
 TABLE: Final = table()
 GUESSED: Final = "att-" + "5" * 32
@@ -175,13 +175,8 @@ def attempt_in(world: World, operation: str, column: str) -> Attempt | None:
 @pytest.fixture(scope="module")
 def daemon(world: World) -> Iterator[Tallyd]:
     """A daemon on a copy of the world for the whole table, but for what ends it."""
-    home = Place()
-    home.copy_of(world.home)
-    try:
-        with Tallyd(home) as running:
-            yield running
-    finally:
-        home.close()
+    with running_on(world.home) as running:
+        yield running
 
 
 @pytest.mark.parametrize("operation", sorted(SENDABLE & SERVED - {"tallystick_shutdown"}))

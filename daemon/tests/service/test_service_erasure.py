@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
+import pipelines
 import pytest
 from erasure_cells import await_erased
 from harness.dumps import dump_copy, sequence_faults
@@ -217,39 +218,9 @@ def _declared(data: bytes) -> dict[str, Any]:
 
 
 def _revision(definition: str, canary: str) -> dict[str, Any]:
-    manifest = {
-        "schema_version": "1",
-        "definition_id": definition,
-        "version": "1",
-        "entrypoint": "r:R",
-        "package_digest": "a" * 64,
-        "runtime": {"note": canary},
-        "supported_worker_protocols": [],
-        "input_schema_ref": "schema:in-v1",
-        "output_schema_ref": "schema:out-v1",
-        "skills": [],
-        "attention_proposals": [],
-        "requested_capabilities": [],
-        "model_profiles": [],
-        "tool_profiles": [],
-        "network_policy": {},
-        "resource_limits": {"cpu": 1, "memory": 1, "disk": 1, "output_bytes": 1},
-        "default_timeout": 60,
-        "max_concurrency": 1,
-        "causal_concurrency_policy": "serial-branch",
-        "checkpoint_support": False,
-        "cancellation_support": True,
-        "security_profiles": ["developer"],
-    }
-    return {
-        "definition_id": definition,
-        "version": "1",
-        "manifest": manifest,
-        "package_artifact_ref": "art-1",
-        "package_digest": "a" * 64,
-        "config_schema_digest": "b" * 64,
-        "sdk_protocol_range": "0.1",
-    }
+    made = pipelines.revision(definition, "1")
+    made["manifest"]["runtime"] = {"note": canary}
+    return made
 
 
 def _deployment(revision: str, canary: str) -> dict[str, Any]:

@@ -18,19 +18,14 @@ from world import CLIENT, WORKER, World
 from tallyd.service import handlers
 from tallystick.protocol.registry import OPERATIONS, Operation, Socket
 
-from .process import Place, Tallyd
+from .process import Tallyd, running_on
 
 
 @pytest.fixture(scope="module")
 def daemon(world: World) -> Iterator[Tallyd]:
     """A daemon for this module."""
-    home = Place()
-    home.copy_of(world.home)
-    try:
-        with Tallyd(home) as running:
-            yield running
-    finally:
-        home.close()
+    with running_on(world.home) as running:
+        yield running
 
 
 def test_a_read_sees_the_writes_before_it(daemon: Tallyd, world: World) -> None:

@@ -16,20 +16,15 @@ from world import CLIENT, World, make_space
 from tallystick.protocol import limits
 
 from .living import line_from, living, said
-from .process import Place, Tallyd
+from .process import Place, Tallyd, running_on
 from .waiting import head, until_asleep, waits
 
 
 @pytest.fixture(scope="module")
 def daemon(world: World) -> Iterator[Tallyd]:
     """A daemon for this module."""
-    home = Place()
-    home.copy_of(world.home)
-    try:
-        with Tallyd(home) as running:
-            yield running
-    finally:
-        home.close()
+    with running_on(world.home) as running:
+        yield running
 
 
 def test_a_wait_is_woken_by_its_own_source_alone(daemon: Tallyd, world: World) -> None:

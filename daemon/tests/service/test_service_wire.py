@@ -22,7 +22,7 @@ from world import CLIENT, World
 from tallystick.protocol import limits
 from tallystick.protocol.registry import Socket
 
-from .process import Place, Tallyd
+from .process import Tallyd, running_on
 from .waiting import head, until_asleep, until_open, waits
 
 DEFECTS: Final = ("defect", "Traceback", "CRITICAL", "ERROR")
@@ -32,15 +32,10 @@ DEFECTS: Final = ("defect", "Traceback", "CRITICAL", "ERROR")
 @pytest.fixture(scope="module")
 def daemon(world: World) -> Iterator[Tallyd]:
     """A daemon for everything bad of this module, which must have noticed nothing at the end."""
-    home = Place()
-    home.copy_of(world.home)
-    try:
-        with Tallyd(home) as running:
-            yield running
-            log = running.log()
-            assert not [line for line in log.splitlines() if any(word in line for word in DEFECTS)], log
-    finally:
-        home.close()
+    with running_on(world.home) as running:
+        yield running
+        log = running.log()
+        assert not [line for line in log.splitlines() if any(word in line for word in DEFECTS)], log
 
 
 # --- lines that are no requests -----------------------------------------------------------------------------
