@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from harness.wire import Request, Wire, request
 
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 BYTES: Final = b"The washer, photographed: worn through on one side.\n"
 OTHER_BYTES: Final = b"The washer, photographed: worn through on one side?\n"

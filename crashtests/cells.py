@@ -33,7 +33,8 @@ from harness.wire import Reply, Request, Wire, ask, request
 from world import TERM_SECONDS, Prepared, World
 
 from tallystick.paths import Paths
-from tallystick.protocol.registry import BY_SOCKET, Socket
+from tallystick.protocol.operation import Socket
+from tallystick.protocol.registry import BY_SOCKET
 
 PHASES: Final = ("before_commit", "after_commit")
 BETWEEN: Final = ("after_seal_txn", "after_seal")

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from harness.dumps import Action, Effect
 
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 
 class Place(NamedTuple):

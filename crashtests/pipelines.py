@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from harness.wire import Request, Wire, request
 
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 PACKAGE: Final = "a" * 64
 BUILT_IN: Final = {"assistant_deployment_id": "dep-local-dev", "deployment_revision": 1}

@@ -13,7 +13,8 @@ from harness.dumps import Effect
 from harness.home import Home
 from world import Prepared
 
-from tallystick.protocol.registry import BY_SOCKET, OPERATIONS, Kind, Operation, Socket
+from tallystick.protocol.operation import AnyOperation, Kind, Socket
+from tallystick.protocol.registry import BY_SOCKET, OPERATIONS
 
 Note = Callable[[str, object], None]
 
@@ -65,7 +66,7 @@ def test_every_declared_situation_has_a_cell() -> None:
 
 
 @pytest.mark.parametrize("operation", WRITES, ids=lambda o: str(Place(o.name, o.socket)))
-def test_the_registry_declares_the_same_rows(operation: Operation) -> None:
+def test_the_registry_declares_the_same_rows(operation: AnyOperation) -> None:
     """The registry's rows of an operation, and the suite's own, were written apart and say the same."""
     declared = {
         (effect.table, effect.action): Merged(effect.count, frozenset(effect.columns))
@@ -76,7 +77,7 @@ def test_the_registry_declares_the_same_rows(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", WRITES, ids=lambda o: str(Place(o.name, o.socket)))
-def test_the_registry_declares_what_a_refusal_changes(operation: Operation) -> None:
+def test_the_registry_declares_what_a_refusal_changes(operation: AnyOperation) -> None:
     """An operation whose refusal changes the state has a cell for it, and the registry says the same rows."""
     declared = tuple(
         Effect(row.table, row.action, row.count or 0, frozenset(row.columns))

@@ -16,7 +16,7 @@ from harness.home import Home
 from harness.wire import Request, Wire, request
 
 from tallystick.protocol.digests import cod
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 CLIENT: Final = Socket.CLIENT
 WORKER: Final = Socket.WORKER

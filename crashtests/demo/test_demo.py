@@ -22,7 +22,7 @@ from docs.demo import checks, run
 from docs.demo.checks import CHECKS
 from docs.demo.stage import Process, Stage
 
-from tallystick.protocol import records
+from tallystick.protocol.families.invocations import Invocation
 
 DEMO: Final = run.HERE
 SYNTHESIS, RELATION, _, _, DIED, WENT_ON, DURABLE, SENT, _, _, DIAGNOSIS = CHECKS
@@ -129,7 +129,7 @@ def test_the_assistant_has_its_evidence_from_its_claim(
 ) -> None:
     """It says the same where the project exists nowhere any more when it is started."""
 
-    def start_assistant(stage: Stage, program: Path, invocation: records.Invocation) -> Process:
+    def start_assistant(stage: Stage, program: Path, invocation: Invocation) -> Process:
         shutil.rmtree(sandbox / "project")
         return original(stage, program, invocation)
 

@@ -9,7 +9,8 @@ from docs.demo.checks import CHECKS, Life, Observation, judge
 from docs.demo.stage import Stage
 from msgspec.structs import replace
 
-from tallystick.protocol import records
+from tallystick.protocol.families.context import AssemblyOmission
+from tallystick.protocol.families.service import DiagnosticCheck
 from tallystick.protocol.shapes import CheckStatus, InvocationState
 
 Change = Callable[[Observation], Observation]
@@ -111,7 +112,7 @@ def without_item(seen: Observation) -> Observation:
 
 def with_omission(seen: Observation) -> Observation:
     """Something was left out of the assembly."""
-    omission = records.AssemblyOmission(reason="too-large")
+    omission = AssemblyOmission(reason="too-large")
     return replace(seen, assemblies=(replace(seen.assemblies[0], omissions=(omission,)),))
 
 
@@ -155,7 +156,7 @@ def diagnosed(check: str, status: CheckStatus) -> Change:
 
     def change(seen: Observation) -> Observation:
         others = tuple(each for each in seen.diagnosis.checks if each.check != check)
-        row = records.DiagnosticCheck(check=check, status=status)
+        row = DiagnosticCheck(check=check, status=status)
         return replace(seen, diagnosis=replace(seen.diagnosis, checks=(*others, row)))
 
     return change

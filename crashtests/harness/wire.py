@@ -15,7 +15,8 @@ from typing import Any, Final, NamedTuple, Self
 
 from tallystick.paths import Paths
 from tallystick.protocol.envelope import decode_reply
-from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
+from tallystick.protocol.operation import Kind, Socket
+from tallystick.protocol.registry import BY_SOCKET
 
 SDK_TESTS: Final = Path(__file__).parents[2] / "sdk" / "tests"
 REPLY_SECONDS_MAX: Final = 60

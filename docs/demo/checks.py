@@ -14,7 +14,11 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from tallystick import Try
-from tallystick.protocol import records
+from tallystick.protocol.families.context import Assembly
+from tallystick.protocol.families.contributions import Contribution, Relation
+from tallystick.protocol.families.events import Event
+from tallystick.protocol.families.invocations import Invocation
+from tallystick.protocol.families.service import Diagnosis, DiagnosticCheck
 
 APPENDED: Final = "dev.kovee.space.contribution-appended.v1"
 RELATED: Final = "dev.kovee.space.relation-asserted.v1"
@@ -44,14 +48,14 @@ class Observation(Struct, frozen=True, kw_only=True):
     assistant: Life
     sent: tuple[Try, ...]
     events_on_disk: frozenset[str] | None
-    contributions: tuple[records.Contribution, ...]
-    relations: tuple[records.Relation, ...]
-    assemblies: tuple[records.Assembly, ...]
-    invocations: tuple[records.Invocation, ...]
-    events: tuple[records.Event, ...]
-    diagnosis: records.Diagnosis
+    contributions: tuple[Contribution, ...]
+    relations: tuple[Relation, ...]
+    assemblies: tuple[Assembly, ...]
+    invocations: tuple[Invocation, ...]
+    events: tuple[Event, ...]
+    diagnosis: Diagnosis
 
-    def of_kind(self, kind: str) -> list[records.Contribution]:
+    def of_kind(self, kind: str) -> list[Contribution]:
         """The contributions of a kind."""
         return [each for each in self.contributions if each.kind == kind]
 
@@ -59,7 +63,7 @@ class Observation(Struct, frozen=True, kw_only=True):
         """The ids of the contributions of these kinds, kind by kind."""
         return [each.contribution_id for kind in kinds for each in self.of_kind(kind)]
 
-    def answered(self) -> records.Event | None:
+    def answered(self) -> Event | None:
         """The event with which the first synthesis came into the record."""
         appended = [each for each in self.events if each.type == APPENDED]
         answers = self.ids_of("synthesis")[:1]
@@ -163,11 +167,11 @@ def _diagnosed(seen: Observation) -> Found:
     return bool(checks) and not bad, "; ".join(bad) or f"{len(checks)} of {len(checks)}"
 
 
-def _is_well(check: records.DiagnosticCheck) -> bool:
+def _is_well(check: DiagnosticCheck) -> bool:
     return check.status == "pass" or (check.check == _MAY_WARN and check.status == "warn")
 
 
-def _payload(event: records.Event) -> dict[str, object]:
+def _payload(event: Event) -> dict[str, object]:
     return event.payload if isinstance(event.payload, dict) else {}
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from docs.demo.checks import Observation, Verdict
 
 from tally_cli.visible import visible
-from tallystick.protocol import records
+from tallystick.protocol.families.contributions import Contribution
 
 WIDTH: Final = 110
 """Columns of a line: as wide as this project's own."""
@@ -49,7 +49,7 @@ def verdicts(given: Iterable[Verdict]) -> Iterator[str]:
         yield _cut(f"  {'✓' if verdict.holds else '✗'} {verdict.check:<60} {visible(verdict.found)}")
 
 
-def _contribution(contribution: records.Contribution) -> Iterator[str]:
+def _contribution(contribution: Contribution) -> Iterator[str]:
     text = "\n".join(part.text for part in contribution.body_parts if isinstance(part.text, str))
     lines = text.rstrip("\n").split("\n")
     yield _row(contribution.kind, f"by {contribution.author_actor_ref}")

@@ -32,7 +32,10 @@ from docs.demo.stage import DemoFailed, Process, Stage
 
 from tallystick import TallyError, Try, ask
 from tallystick.paths import PathError
-from tallystick.protocol import records
+from tallystick.protocol.families.contributions import Relation
+from tallystick.protocol.families.events import Event
+from tallystick.protocol.families.invocations import Invocation
+from tallystick.protocol.families.projects import Project, Space
 from tallystick.protocol.shapes import convert
 
 HERE: Final = Path(__file__).resolve().parent
@@ -51,9 +54,9 @@ Say = Callable[[str], None]
 class Asked(NamedTuple):
     """What was asked, and where."""
 
-    project: records.Project
-    space: records.Space
-    invocation: records.Invocation
+    project: Project
+    space: Space
+    invocation: Invocation
 
 
 class Played(NamedTuple):
@@ -144,7 +147,7 @@ def ask_about(stage: Stage, output: str, told: Narrator) -> Asked:
     return Asked(project, space, asked.invocation)
 
 
-def start_assistant(stage: Stage, program: Path, invocation: records.Invocation) -> Process:
+def start_assistant(stage: Stage, program: Path, invocation: Invocation) -> Process:
     """Start the assistant, from a copy: nothing that it is given leads to the clone or to the project."""
     copy = shutil.copy(program, stage.root / "assistant.py")
     runtime = stage.client.paths.runtime_dir
@@ -177,9 +180,7 @@ def observe(played: Played) -> Observation:
         sent=_sendings(played.assistant),
         events_on_disk=played.events_on_disk,
         contributions=tuple(client.contributions(played.asked.space)),
-        relations=tuple(
-            convert(each.payload, records.Relation) for each in events if each.type == checks.RELATED
-        ),
+        relations=tuple(convert(each.payload, Relation) for each in events if each.type == checks.RELATED),
         assemblies=tuple(client.context_assembly_show(project, each) for each in assemblies),
         invocations=tuple(client.invocations(project)),
         events=events,
@@ -192,7 +193,7 @@ def _sendings(assistant: Process) -> tuple[Try, ...]:
     return tuple(Try(**json.loads(line)) for line in assistant.output.read_text().splitlines())
 
 
-def _member(event: records.Event, name: str) -> str:
+def _member(event: Event, name: str) -> str:
     return str(event.payload[name]) if isinstance(event.payload, dict) else ""
 
 

@@ -21,7 +21,13 @@ from tallystick.errors import StaleRevision, UploadRejected
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.artifacts import (
+        Artifact,
+        ArtifactBytes,
+        ArtifactUpload,
+        ArtifactUploadBegun,
+    )
+    from tallystick.protocol.families.work import InvocationClaim
 
 T = TypeVar("T")
 Conversation: TypeAlias = Generator[Call[Any], Any, T]
@@ -38,12 +44,12 @@ class UploadOptions(TypedDict, total=False):
 
     key: str
     classification_ref: str
-    project: calls.Project
+    project: calls.AnyProject
 
 
 def upload(
     source: BinaryIO, media_type: str = calls.artifacts.OCTETS, **options: Unpack[UploadOptions]
-) -> Conversation[records.Artifact]:
+) -> Conversation[Artifact]:
     """Declares what ``source`` holds, sends what is not there yet, and has it sealed. ``source`` can be
     sought in.
 
@@ -52,7 +58,7 @@ def upload(
     key, project = options.get("key"), options.get("project")
     sha256, size = _measure(source)
     keyed: calls.WriteOptions = {} if key is None else {"key": key}
-    begun: records.ArtifactUploadBegun = yield calls.artifacts.artifact_begin(
+    begun: ArtifactUploadBegun = yield calls.artifacts.artifact_begin(
         sha256,
         size,
         media_type,
@@ -63,12 +69,12 @@ def upload(
     yield from _send(source, begun.upload_id, size, project)
     sealing: calls.WriteOptions = {} if key is None else {"key": f"{key}.seal"}
     sealing["deadline_seconds"] = _FINALIZE_SECONDS_MIN + size / _SEALED_BYTES_A_SECOND
-    ended: records.ArtifactUpload = yield calls.artifacts.artifact_upload_finalize(
+    ended: ArtifactUpload = yield calls.artifacts.artifact_upload_finalize(
         begun.upload_id, project=project, **sealing
     )
     if ended.state != "completed":
         raise UploadRejected(begun.upload_id)
-    artifact: records.Artifact = yield calls.artifacts.artifact_show(begun.artifact_id, project=project)
+    artifact: Artifact = yield calls.artifacts.artifact_show(begun.artifact_id, project=project)
     return artifact
 
 
@@ -77,7 +83,7 @@ def download(
     target: BinaryIO,
     *,
     offset: int = 0,
-    claim: records.InvocationClaim | None = None,
+    claim: InvocationClaim | None = None,
 ) -> Conversation[int]:
     """Writes the artifact's bytes from ``offset`` on to ``target``, in order; returns its size in all.
 
@@ -90,7 +96,7 @@ def download(
             if claim is None
             else calls.workers.artifact(claim, artifact_id, offset)
         )
-        got: records.ArtifactBytes = yield call
+        got: ArtifactBytes = yield call
         data = b64decode(got.data)
         target.write(data)
         offset += len(data)
@@ -107,7 +113,9 @@ def _measure(source: BinaryIO) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def _send(source: BinaryIO, upload_id: str, size: int, project: calls.Project | None) -> Conversation[None]:
+def _send(
+    source: BinaryIO, upload_id: str, size: int, project: calls.AnyProject | None
+) -> Conversation[None]:
     """What is not there yet. An upload that takes nothing any more has all: its finalize says how it ended.
     """
     try:

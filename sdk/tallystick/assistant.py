@@ -31,18 +31,21 @@ from tallystick.protocol import limits
 
 if TYPE_CHECKING:
     from tallystick.client import Client, WorkerClient
-    from tallystick.protocol import records
+    from tallystick.protocol.families.context import Assembly
+    from tallystick.protocol.families.contributions import Contribution, Relation
+    from tallystick.protocol.families.invocations import Invocation
+    from tallystick.protocol.families.work import InvocationClaim, InvocationItem, InvocationProgress
 
-    Done = records.Contribution | records.Relation | records.Assembly
+    Done = Contribution | Relation | Assembly
 
 T = TypeVar("T")
 
 ASK_HOURS: Final = 24
 """How long after its question an invocation may run, where the caller does not say."""
 _RESULTS: Final = {
-    "contribution_append": "Contribution",
-    "relation_assert": "Relation",
-    "context_assembly_create": "Assembly",
+    "contribution_append": "contributions.Contribution",
+    "relation_assert": "contributions.Relation",
+    "context_assembly_create": "context.Assembly",
 }
 """The steps that an assistant makes, and the record that each gives."""
 
@@ -87,13 +90,13 @@ class InvocationContext:
     def __init__(
         self,
         worker: WorkerClient,
-        claim: records.InvocationClaim,
-        progress: records.InvocationProgress,
+        claim: InvocationClaim,
+        progress: InvocationProgress,
     ) -> None:
         self.invocation = claim.invocation
         self.assembly = claim.assembly
         self.items = claim.items
-        self.last_contribution: records.Contribution | None = None
+        self.last_contribution: Contribution | None = None
         self.lost: LeaseLost | None = None
         self._worker = worker
         self._claim = claim
@@ -106,7 +109,7 @@ class InvocationContext:
         self._untold = {(step.operation, step.operation_key) for step in progress.steps if not step.reply}
 
     @property
-    def question(self) -> records.Contribution | None:
+    def question(self) -> Contribution | None:
         """What the invocation is about: the first trigger among its items, else its first question."""
         known = {item.contribution_id: item for item in self.items}
         triggers = () if self.assembly is None else self.assembly.trigger_refs
@@ -140,7 +143,7 @@ class InvocationContext:
         operation_key: str = "answer",
         addresses: calls.Linkable | None = None,
         **extra: Unpack[Extra],
-    ) -> records.Contribution:
+    ) -> Contribution:
         """Append to the invocation's space, once under this key; with ``addresses``, relate it to that too.
 
         The relation is a step of its own, under ``<operation_key>.addresses``. Raises ``LeaseLost``, and what
@@ -161,7 +164,7 @@ class InvocationContext:
         *,
         operation_key: str,
         rationale_ref: str | None = None,
-    ) -> records.Relation:
+    ) -> Relation:
         """Relate two objects of the invocation's space, once under this key. Raises as ``contribute`` does.
         """
         key = self._key(operation_key)
@@ -176,7 +179,7 @@ class InvocationContext:
         operation_key: str,
         trigger_refs: Sequence[calls.Named] = (),
         audience_ref: str = calls.DEPLOYMENT,
-    ) -> records.Assembly:
+    ) -> Assembly:
         """Make a context assembly in the invocation's space, once under this key."""
         key = self._key(operation_key)
         call = _assemble(
@@ -190,7 +193,7 @@ class InvocationContext:
         )
         return self._step(call, key)
 
-    def item(self, ref: calls.Named) -> records.InvocationItem:
+    def item(self, ref: calls.Named) -> InvocationItem:
         """What the assembly names, as it is now, and what became of it since the claim. Raises ``NotFound``
         for what it does not name, and ``LeaseLost``.
         """
@@ -255,15 +258,15 @@ class InvocationContext:
 class Asked(NamedTuple):
     """A question that was asked: it, the assembly with what it may be answered from, and the invocation."""
 
-    question: records.Contribution
-    assembly: records.Assembly
-    invocation: records.Invocation
+    question: Contribution
+    assembly: Assembly
+    invocation: Invocation
 
 
 def ask(
     client: Client,
-    project: calls.Project,
-    space: calls.Space,
+    project: calls.AnyProject,
+    space: calls.AnySpace,
     question_text: str,
     evidence_refs: Sequence[calls.Named] = (),
     deployment_id: str = calls.DEPLOYMENT,

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
     from tallystick.follow import Follower, Gap
     from tallystick.keystore import Slot
-    from tallystick.protocol import records
+    from tallystick.protocol.families.artifacts import Artifact
+    from tallystick.protocol.families.events import Event
+    from tallystick.protocol.families.work import InvocationClaim
     from tallystick.protocol.ijson import JsonValue
 
 P = ParamSpec("P")
@@ -504,7 +506,7 @@ class Client(BlockingClient):
 
     def upload(
         self, source: BinaryIO, media_type: str = calls.artifacts.OCTETS, **options: Unpack[UploadOptions]
-    ) -> records.Artifact:
+    ) -> Artifact:
         """Send what a file holds, and seal it (``artifacts.upload``): the artifact that it is from then on.
 
         Raises ``UploadRejected`` where the file changed on the way.
@@ -515,13 +517,13 @@ class Client(BlockingClient):
         """Write an artifact's bytes from ``offset`` on to a file, and return its size in all."""
         return self._converse(download(artifact_id, target, offset=offset))
 
-    def head_cursor(self, project: calls.Project) -> str:
+    def head_cursor(self, project: calls.AnyProject) -> str:
         """The position after the last event that a project has now: where to follow what is to come."""
         return self.space_list(project, limit=1).boundary_event_cursor
 
     def events(
-        self, source: calls.Project, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
-    ) -> Iterator[records.Event]:
+        self, source: calls.AnyProject, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
+    ) -> Iterator[Event]:
         """All events of a project up to its head, from the first or after a cursor."""
         while True:
             page = self.events_read(source, after_cursor=after_cursor, type_prefixes=type_prefixes)
@@ -532,13 +534,13 @@ class Client(BlockingClient):
 
     def follow(
         self,
-        source: calls.Project,
+        source: calls.AnyProject,
         *,
         cursor_store: str | os.PathLike[str] | None = None,
         after_cursor: str | None = None,
         type_prefixes: Sequence[str] = (),
         deadline_seconds: float | None = None,
-    ) -> Generator[records.Event | Gap, None, None]:
+    ) -> Generator[Event | Gap, None, None]:
         """A project's events as they come, for ever, each at least once; see ``tallystick.follow``.
 
         ``cursor_store`` is the file in which the place is kept: where it holds one, it is there that
@@ -564,9 +566,7 @@ class Client(BlockingClient):
             lane.close()
             follower.close()
 
-    def _follow_page(
-        self, follower: Follower, lane: Lane, seconds: float | None
-    ) -> Sequence[records.Event | Gap]:
+    def _follow_page(self, follower: Follower, lane: Lane, seconds: float | None) -> Sequence[Event | Gap]:
         call = follower.next_call()
         request = self._prepare(call)
         try:
@@ -602,9 +602,7 @@ class WorkerClient(BlockingClient):
     application_event_emit = _write(calls.workers.application_event_emit)
     model_complete = _write(calls.workers.model_complete)
 
-    def download(
-        self, claim: records.InvocationClaim, artifact_id: str, target: BinaryIO, *, offset: int = 0
-    ) -> int:
+    def download(self, claim: InvocationClaim, artifact_id: str, target: BinaryIO, *, offset: int = 0) -> int:
         """Write a file that an item of the claim's assembly carries to a file, and return its size in all."""
         return self._converse(download(artifact_id, target, offset=offset, claim=claim))
 

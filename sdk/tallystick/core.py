@@ -109,7 +109,8 @@ def jitter() -> float:
 class Call(Generic[T_co]):
     """An operation with its arguments, not yet bytes.
 
-    ``result`` names the type of the result in ``tallystick.protocol.records``; "" leaves it as parsed JSON.
+    ``result`` names the type of the result, as ``family.Record`` in ``tallystick.protocol.families``; ""
+    leaves it as parsed JSON.
     ``arguments`` and ``ext`` hold JSON values, records and tuples allowed; arguments that are None are left
     out.
     ``wait_seconds`` is how long the daemon may take by design (``events_wait``).
@@ -207,12 +208,13 @@ Observer = Callable[[Try], None]
 
 
 def typed(result: JsonValue, name: str) -> object:
-    """Parsed JSON as the record of that name; "" leaves it as it is. Raises ValueError."""
+    """Parsed JSON as a record, named as ``family.Record``; "" leaves it as it is. Raises ValueError."""
     if not name:
         return result
-    records = import_module("tallystick.protocol.records")
+    family, _, record = name.partition(".")
+    page = import_module(f"tallystick.protocol.families.{family}")
     shapes = import_module("tallystick.protocol.shapes")
-    value: object = shapes.convert(result, getattr(records, name))
+    value: object = shapes.convert(result, getattr(page, record))
     return value
 
 

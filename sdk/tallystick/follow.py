@@ -31,7 +31,7 @@ from tallystick.core import Read
 from tallystick.errors import CursorExpired, CursorStoreError
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.events import Event, EventBatch, EventPage
     from tallystick.protocol.ijson import JsonValue
 
 _FORMAT: Final = "tallystick-cursor"
@@ -72,7 +72,7 @@ class Follower:
 
     def __init__(
         self,
-        source: calls.Project,
+        source: calls.AnyProject,
         *,
         after_cursor: str | None = None,
         type_prefixes: Sequence[str] = (),
@@ -86,13 +86,13 @@ class Follower:
         self._next_cursor = self._place.cursor
         self._is_noted = True
 
-    def next_call(self) -> Read[records.EventPage | records.EventBatch]:
+    def next_call(self) -> Read[EventPage | EventBatch]:
         """A read where there is no cursor yet, a wait from then on."""
         if self._place.cursor is None:
             return calls.events.events_read(self._source, type_prefixes=self._type_prefixes)
         return calls.events.events_wait(self._source, self._place.cursor, type_prefixes=self._type_prefixes)
 
-    def news(self, page: records.EventPage | records.EventBatch) -> list[records.Event]:
+    def news(self, page: EventPage | EventBatch) -> list[Event]:
         """The page's events that the consumer has not taken yet."""
         self._next_cursor = page.next_cursor
         epoch = getattr(page, "snapshot_epoch", self._place.epoch)
@@ -108,7 +108,7 @@ class Follower:
         self._next_cursor = problem.oldest_cursor
         return Gap(self._place.cursor, problem.oldest_cursor, problem.epoch)
 
-    def took(self, item: records.Event | Gap) -> None:
+    def took(self, item: Event | Gap) -> None:
         """The consumer has asked for what comes after this item."""
         place = self._place
         if isinstance(item, Gap):

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from tallystick.protocol import records
+    from tallystick.protocol.families.invocations import Invocation
+    from tallystick.protocol.families.work import InvocationClaim
 
 CLAIM_AGAIN_SECONDS_MAX: Final = 2.0
 """Longest pause before a refused claim is tried again: a lease runs out without telling anybody."""
@@ -65,7 +66,7 @@ def run_one(
     *,
     claim_seconds: float | None = None,
     **options: Unpack[RunOptions],
-) -> records.Invocation:
+) -> Invocation:
     """Run an assistant on an invocation; returns the invocation as it is when the assistant has succeeded.
 
     ``claim_seconds``: for how long a live lease of another attempt is waited for (as long as one call, where
@@ -85,7 +86,7 @@ def serve(
     *,
     wait_ms: int = limits.WAIT_MS_MAX,
     stop: threading.Event | None = None,
-    on_failure: Callable[[records.Invocation, Exception], None] | None = None,
+    on_failure: Callable[[Invocation, Exception], None] | None = None,
     **options: Unpack[RunOptions],
 ) -> None:
     """Run an assistant on the invocations of these deployments, the oldest first, as they come.
@@ -133,7 +134,7 @@ class _Run:
             observer=options.get("observer"),
         )
 
-    def answer(self, worker: WorkerClient, claim: records.InvocationClaim) -> records.Invocation:
+    def answer(self, worker: WorkerClient, claim: InvocationClaim) -> Invocation:
         """Runs the assistant under the claim; the invocation as it is when it has succeeded."""
         ctx = InvocationContext(worker, claim, worker.progress(claim))
         retryable = self._options.get("retryable", True)
@@ -144,7 +145,7 @@ class _Run:
 
 def _next(
     worker: WorkerClient, deployments: Sequence[str], wait_ms: int, term_seconds: int
-) -> records.InvocationClaim | None:
+) -> InvocationClaim | None:
     """A claim under a new key, or None; also where the claim that was made was lost again on the way here."""
     key = f"next.{new_key()}"
     try:
@@ -154,7 +155,7 @@ def _next(
     return found.value.claim
 
 
-def _log_failure(invocation: records.Invocation, error: Exception) -> None:
+def _log_failure(invocation: Invocation, error: Exception) -> None:
     import logging
 
     logging.getLogger("tallystick.runner").error(
@@ -162,9 +163,7 @@ def _log_failure(invocation: records.Invocation, error: Exception) -> None:
     )
 
 
-def _claim(
-    worker: WorkerClient, invocation_id: str, term_seconds: int, until: float
-) -> records.InvocationClaim:
+def _claim(worker: WorkerClient, invocation_id: str, term_seconds: int, until: float) -> InvocationClaim:
     """A claim under a new key: this is another attempt than any that came before."""
     key = f"{invocation_id}.claim.{os.urandom(16).hex()}"
     pause = threading.Event()
@@ -182,7 +181,7 @@ def _run(
     assistant: Assistant,
     ctx: InvocationContext,
     worker: WorkerClient,
-    claim: records.InvocationClaim,
+    claim: InvocationClaim,
     *,
     retryable: bool,
 ) -> None:
@@ -200,9 +199,7 @@ def _run(
         raise
 
 
-def _complete(
-    ctx: InvocationContext, worker: WorkerClient, claim: records.InvocationClaim
-) -> records.Invocation:
+def _complete(ctx: InvocationContext, worker: WorkerClient, claim: InvocationClaim) -> Invocation:
     if ctx.lost is not None:
         raise ctx.lost
     key = f"{claim.invocation.invocation_id}.complete"
@@ -219,7 +216,7 @@ class Renewal:
         self,
         connect: Callable[[float], WorkerClient],
         ctx: InvocationContext,
-        claim: records.InvocationClaim,
+        claim: InvocationClaim,
         term_seconds: int,
     ) -> None:
         self._period_seconds = term_seconds / RENEWALS_PER_TERM

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
     from tallystick.follow import Follower, Gap
     from tallystick.keystore import Pending, Slot
-    from tallystick.protocol import records
+    from tallystick.protocol.families.artifacts import Artifact
+    from tallystick.protocol.families.events import Event
+    from tallystick.protocol.families.work import InvocationClaim
     from tallystick.protocol.ijson import JsonValue
 
 P = ParamSpec("P")
@@ -470,7 +472,7 @@ class TrioClient(AsyncClient):
 
     async def upload(
         self, source: BinaryIO, media_type: str = calls.artifacts.OCTETS, **options: Unpack[UploadOptions]
-    ) -> records.Artifact:
+    ) -> Artifact:
         """As ``Client.upload``; the file is read between two calls, on this thread."""
         return await self._converse(upload(source, media_type, **options))
 
@@ -478,13 +480,13 @@ class TrioClient(AsyncClient):
         """As ``Client.download``."""
         return await self._converse(download(artifact_id, target, offset=offset))
 
-    async def head_cursor(self, project: calls.Project) -> str:
+    async def head_cursor(self, project: calls.AnyProject) -> str:
         """The position after the last event that a project has now: where to follow what is to come."""
         return (await self.space_list(project, limit=1)).boundary_event_cursor
 
     async def events(
-        self, source: calls.Project, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
-    ) -> AsyncIterator[records.Event]:
+        self, source: calls.AnyProject, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
+    ) -> AsyncIterator[Event]:
         """All events of a project up to its head, from the first or after a cursor."""
         while True:
             page = await self.events_read(source, after_cursor=after_cursor, type_prefixes=type_prefixes)
@@ -496,13 +498,13 @@ class TrioClient(AsyncClient):
 
     async def follow(
         self,
-        source: calls.Project,
+        source: calls.AnyProject,
         *,
         cursor_store: str | os.PathLike[str] | None = None,
         after_cursor: str | None = None,
         type_prefixes: Sequence[str] = (),
         deadline_seconds: float | None = None,
-    ) -> AsyncGenerator[records.Event | Gap, None]:
+    ) -> AsyncGenerator[Event | Gap, None]:
         """``Client.follow``, async: use it inside ``contextlib.aclosing``, so that its connection is
         closed."""
         from tallystick.follow import CursorStore, Follower
@@ -524,7 +526,7 @@ class TrioClient(AsyncClient):
 
     async def _follow_page(
         self, follower: Follower, lane: Lane, seconds: float | None
-    ) -> Sequence[records.Event | Gap]:
+    ) -> Sequence[Event | Gap]:
         call = follower.next_call()
         call.deadline_seconds = seconds
         try:
@@ -555,7 +557,7 @@ class TrioWorkerClient(AsyncClient):
     model_complete = _write(calls.workers.model_complete)
 
     async def download(
-        self, claim: records.InvocationClaim, artifact_id: str, target: BinaryIO, *, offset: int = 0
+        self, claim: InvocationClaim, artifact_id: str, target: BinaryIO, *, offset: int = 0
     ) -> int:
         """As ``WorkerClient.download``."""
         return await self._converse(download(artifact_id, target, offset=offset, claim=claim))

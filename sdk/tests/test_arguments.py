@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.protocol import arguments, limits, records, shapes
+from tallystick.protocol import limits, shapes
+from tallystick.protocol.arguments import AppendExtension, PageArgs
+from tallystick.protocol.families.assistants import AssistantRevisionRegisterArgs
+from tallystick.protocol.families.contributions import ContributionAppendArgs
+from tallystick.protocol.families.emissions import ModelCompleteArgs
+from tallystick.protocol.families.grants import SpaceAccessGrantCreateArgs
+from tallystick.protocol.families.service import DiagnoseArgs, HelloArgs
+from tallystick.protocol.families.work import InvocationProgress
+from tallystick.protocol.parts import ContributionPart
 from tallystick.protocol.shapes import Misshapen, convert
 
 DIGEST = "0123456789abcdef" * 4
@@ -121,7 +129,7 @@ def test_a_scalar_has_exactly_its_bounds(name: str, shape: Any, good: list[Any],
 @pytest.mark.parametrize("value", [1.0, 5e1, 512.0])
 def test_a_whole_number_is_an_integer_however_it_is_written(value: float) -> None:
     """JSON has one sort of number: 50.0 and 5e1 are the integer 50, and come out as an int."""
-    found = convert({"limit": value}, arguments.PageArgs)
+    found = convert({"limit": value}, PageArgs)
     assert (type(found.limit), found.limit) == (int, value)
 
 
@@ -131,7 +139,7 @@ def test_whole_numbers_are_integers_at_any_depth() -> None:
     data = {"schema_ref": "s", "value": {"ratio": 0.5, "count": 2.0}}
     args = convert(
         {"space_id": "s", "branch_id": "b", "kind": "claim", "body_parts": [part, data], "fence_epoch": 1.0},
-        arguments.ContributionAppendArgs,
+        ContributionAppendArgs,
     )
     assert type(args.body_parts[0].object_revision) is int
     assert args.body_parts[1].value == {"ratio": 0.5, "count": 2}
@@ -259,25 +267,25 @@ MANIFEST_SETS = (
     [
         *(
             (
-                arguments.AssistantRevisionRegisterArgs,
+                AssistantRevisionRegisterArgs,
                 {**REGISTER, "manifest": {**MANIFEST, name: ["a", "b", "a"]}},
                 f"manifest.{name}",
             )
             for name in MANIFEST_SETS
         ),
         (
-            arguments.AssistantRevisionRegisterArgs,
+            AssistantRevisionRegisterArgs,
             {**REGISTER, "manifest": {**MANIFEST, "security_profiles": ["secure", "secure"]}},
             "manifest.security_profiles",
         ),
         (
-            arguments.AssistantRevisionRegisterArgs,
+            AssistantRevisionRegisterArgs,
             {**REGISTER, "signature_refs": ["a", "a"]},
             "signature_refs",
         ),
-        (arguments.HelloArgs, {**HELLO, "supported_versions": ["0.1", "0.1"]}, "supported_versions"),
-        (arguments.HelloArgs, {**HELLO, "requested_features": ["a", "b", "a"]}, "requested_features"),
-        (arguments.DiagnoseArgs, {"checks": ["a", "a"]}, "checks"),
+        (HelloArgs, {**HELLO, "supported_versions": ["0.1", "0.1"]}, "supported_versions"),
+        (HelloArgs, {**HELLO, "requested_features": ["a", "b", "a"]}, "requested_features"),
+        (DiagnoseArgs, {"checks": ["a", "a"]}, "checks"),
     ],
 )
 def test_a_set_has_distinct_items(shape: Any, value: Any, member: str) -> None:
@@ -293,14 +301,14 @@ def test_a_manifest_is_taken_as_it_is() -> None:
     full = {**MANIFEST, **free, **{name: ["a", "b"] for name in MANIFEST_SETS}}
     for manifest in (MANIFEST, full):
         value = {**REGISTER, "manifest": manifest}
-        assert as_sent(convert(value, arguments.AssistantRevisionRegisterArgs)) == value
+        assert as_sent(convert(value, AssistantRevisionRegisterArgs)) == value
 
 
 @pytest.mark.parametrize("size", [0, 1, 256, 257])
 def test_a_grant_allows_1_to_256_actions(size: int) -> None:
     """A grant of nothing is none, and its list is a request's list."""
     grant = {"space_id": "s", "subject_ref": "a", "allowed_actions": ["read"] * size}
-    assert is_taken(grant, arguments.SpaceAccessGrantCreateArgs) == (1 <= size <= 256)
+    assert is_taken(grant, SpaceAccessGrantCreateArgs) == (1 <= size <= 256)
 
 
 @pytest.mark.parametrize("size", [0, 1, 256, 257])
@@ -310,8 +318,8 @@ def test_a_list_in_a_request_holds_256_items(size: int) -> None:
     base = {"space_id": "s", "branch_id": "b", "kind": "claim"}
     parts = {**base, "body_parts": [part] * size}
     refs = {**base, "body_parts": [part], "subject_refs": ["r"] * size}
-    assert is_taken(parts, arguments.ContributionAppendArgs) == (1 <= size <= 256)
-    assert is_taken(refs, arguments.ContributionAppendArgs) == (size <= 256)
+    assert is_taken(parts, ContributionAppendArgs) == (1 <= size <= 256)
+    assert is_taken(refs, ContributionAppendArgs) == (size <= 256)
 
 
 def test_closed_sets_are_kcps() -> None:
@@ -432,7 +440,7 @@ def test_a_digest_is_open_or_keyed() -> None:
     """Each of the two is taken where a digest stands, and encodes as it came."""
     for digest in (OPEN_DIGEST, KEYED_DIGEST):
         call = {**CALL, "subject_digest": digest}
-        assert as_sent(convert(call, arguments.ModelCompleteArgs)) == call
+        assert as_sent(convert(call, ModelCompleteArgs)) == call
 
 
 @pytest.mark.parametrize(
@@ -453,7 +461,7 @@ def test_a_digest_is_open_or_keyed() -> None:
 def test_a_digest_of_no_class_is_refused(digest: object, path: str, words: str) -> None:
     """Mixed, unkeyed with a key or keyed without one: the path leads there, and no value is repeated."""
     with pytest.raises(Misshapen) as fault:
-        convert({**CALL, "subject_digest": digest}, arguments.ModelCompleteArgs, "$.args")
+        convert({**CALL, "subject_digest": digest}, ModelCompleteArgs, "$.args")
     assert fault.value.path == f"$.args.subject_digest{path}"
     assert words in fault.value.detail
     assert "md5" not in str(fault.value)
@@ -462,7 +470,7 @@ def test_a_digest_of_no_class_is_refused(digest: object, path: str, words: str) 
 def test_a_step_may_come_without_its_reply() -> None:
     """Progress lists a step whose reply does not fit; it is done all the same."""
     value = {"invocation_id": "inv-1", "steps": [{"operation": "contribution_append", "operation_key": "k"}]}
-    found = convert(value, records.InvocationProgress)
+    found = convert(value, InvocationProgress)
     assert found.steps[0].reply is msgspec.UNSET
     assert as_sent(found) == value
 
@@ -490,7 +498,7 @@ each_part = pytest.mark.parametrize(("name", "part", "optional"), PARTS, ids=[ro
 def test_a_part_is_told_by_its_members(name: str, part: dict[str, Any], optional: set[str]) -> None:
     """Each of the five is taken, with and without what may be left out, and encodes as it came."""
     for chosen in (part, {k: v for k, v in part.items() if k not in optional}):
-        found = convert(chosen, records.ContributionPart)
+        found = convert(chosen, ContributionPart)
         assert found.shape == name
         assert msgspec.to_builtins(found) == chosen
 
@@ -500,22 +508,22 @@ def test_a_part_needs_all_its_members(name: str, part: dict[str, Any], optional:
     """Without one that it needs it is refused, and the refusal names its shape or that it has none."""
     for member in part.keys() - optional:
         with pytest.raises(Misshapen, match=f"{name} part|has no member"):
-            convert({k: v for k, v in part.items() if k != member}, records.ContributionPart)
+            convert({k: v for k, v in part.items() if k != member}, ContributionPart)
 
 
 @each_part
 def test_a_part_is_of_one_shape(name: str, part: dict[str, Any], optional: set[str]) -> None:
     """With any member of another shape it is refused."""
     others = [(k, v) for other, members, _ in PARTS if other != name for k, v in members.items()]
-    taken = [k for k, v in others if is_taken({**part, k: v}, records.ContributionPart)]
+    taken = [k for k, v in others if is_taken({**part, k: v}, ContributionPart)]
     assert (taken, optional & set(taken)) == ([], set())
 
 
 def test_a_value_may_be_null_and_nothing_else_may() -> None:
     """A data part's value is any JSON value, null too; a null elsewhere is not the same as leaving it out."""
-    assert convert({"schema_ref": "s", "value": None}, records.ContributionPart).value is None
-    assert not is_taken({"media_type": "a/b", "text": "", "language": None}, records.ContributionPart)
-    assert not is_taken({"artifact_ref": "a", "title": None}, records.ContributionPart)
+    assert convert({"schema_ref": "s", "value": None}, ContributionPart).value is None
+    assert not is_taken({"media_type": "a/b", "text": "", "language": None}, ContributionPart)
+    assert not is_taken({"artifact_ref": "a", "title": None}, ContributionPart)
 
 
 # --- extensions of ours -----------------------------------------------------------------------------------
@@ -524,8 +532,8 @@ def test_a_value_may_be_null_and_nothing_else_may() -> None:
 )
 def test_the_append_extension_says_at_head_and_nothing_else(value: object) -> None:
     """Only {"at_head": true} is taken: false would mean the same as leaving it out."""
-    assert is_taken({"at_head": True}, arguments.AppendExtension)
-    assert not is_taken(value, arguments.AppendExtension)
+    assert is_taken({"at_head": True}, AppendExtension)
+    assert not is_taken(value, AppendExtension)
 
 
 # --- what a refusal says ----------------------------------------------------------------------------------
@@ -552,7 +560,7 @@ APPEND = {"space_id": "s", "branch_id": "b", "kind": "claim", "body_parts": [{"a
 def test_a_refusal_names_the_place_and_what_is_allowed(value: object, path: str, words: str) -> None:
     """The path leads to the value, and the words say what may stand there."""
     with pytest.raises(Misshapen) as fault:
-        convert(value, arguments.ContributionAppendArgs, "$.args")
+        convert(value, ContributionAppendArgs, "$.args")
     assert fault.value.path == path
     assert words in fault.value.detail
 
@@ -574,7 +582,7 @@ SECRET = "hunter2-and-more"
 def test_a_refusal_repeats_no_value(value: object) -> None:
     """What a client sent may be a secret, so a detail holds names of members and never a value."""
     with pytest.raises(Misshapen) as fault:
-        convert(value, arguments.ContributionAppendArgs)
+        convert(value, ContributionAppendArgs)
     assert SECRET not in str(fault.value)
 
 
@@ -582,7 +590,7 @@ def test_a_refusal_of_a_strange_name_is_short_and_printable() -> None:
     """A member's name is somebody else's text: cut, and without what a terminal would obey."""
     name = "\x1b[31m` - at `$.args.kind`" + "x" * 100_000
     with pytest.raises(Misshapen) as fault:
-        convert({**APPEND, name: 1}, arguments.ContributionAppendArgs, "$.args")
+        convert({**APPEND, name: 1}, ContributionAppendArgs, "$.args")
     assert fault.value.path == "$.args"
     assert fault.value.detail.isprintable()
     assert len(fault.value.detail) < 1_000

@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.protocol import arguments, digests, records
+from tallystick.protocol import digests
+from tallystick.protocol.arguments import AppendExtension
 from tallystick.protocol.envelope import decode_reply, decode_request, encode_ok, encode_problem
+from tallystick.protocol.families.contributions import ContributionAppendArgs
+from tallystick.protocol.families.service import Stopping
+from tallystick.protocol.families.work import LeaseExtension, LeaseTerm
+from tallystick.protocol.operation import Socket
 from tallystick.protocol.problems import Kind, Refusal, not_found
-from tallystick.protocol.registry import Socket
 from tallystick.protocol.shapes import Misshapen
 
 CLIENT, WORKER = Socket.CLIENT, Socket.WORKER
@@ -94,9 +98,9 @@ def test_a_request_is_typed() -> None:
     assert (request.meta.request_id, request.meta.idempotency_key) == ("req-1", "key-1")
     assert request.meta.expected_revision == 4
     assert (request.realm_id, request.project_id) == ("realm-personal", "proj-1")
-    assert isinstance(request.args, arguments.ContributionAppendArgs)
+    assert isinstance(request.args, ContributionAppendArgs)
     assert request.args.body_parts[0].text == "It drips."
-    assert request.extension("dev.tallystick.append") == arguments.AppendExtension(at_head=True)
+    assert request.extension("dev.tallystick.append") == AppendExtension(at_head=True)
     assert request.extension("com.example.x") is None
     assert request.ext == sent["ext"]
     assert request.raw == sent
@@ -300,7 +304,7 @@ def test_a_claim_may_name_its_lease(term: float) -> None:
     """A term of ten seconds to a day."""
     request = SPECIMENS["invocation_claim on the worker socket"]["request"]
     typed = decode_request(line({**request, "ext": {"dev.tallystick.lease": {"term_seconds": term}}}), WORKER)
-    assert typed.extension("dev.tallystick.lease") == arguments.LeaseExtension(term_seconds=int(term))
+    assert typed.extension("dev.tallystick.lease") == LeaseExtension(term_seconds=int(term))
 
 
 # --- replies ----------------------------------------------------------------------------------------------
@@ -373,9 +377,9 @@ def test_a_result_may_be_any_value(result: object) -> None:
 def test_a_result_is_typed_or_refused() -> None:
     """A client gets the record, or a fault with the place inside the reply."""
     reply = decode_reply(line({"outcome": "ok", "result": {"term_seconds": 60, "remaining_seconds": 59}}))
-    assert reply.typed(records.LeaseTerm) == records.LeaseTerm(term_seconds=60, remaining_seconds=59)
+    assert reply.typed(LeaseTerm) == LeaseTerm(term_seconds=60, remaining_seconds=59)
     with pytest.raises(Misshapen) as fault:
-        reply.typed(records.Stopping)
+        reply.typed(Stopping)
     assert fault.value.path == "$.result"
 
 

@@ -10,20 +10,9 @@ import msgspec
 import pytest
 
 from tallystick.protocol.arguments import Args
+from tallystick.protocol.operation import AnyOperation, Emission, Kind, Mode, Placement, Socket
 from tallystick.protocol.problems import Kind as ProblemKind
-from tallystick.protocol.registry import (
-    BUNDLES,
-    BY_SOCKET,
-    FEATURES,
-    OPERATIONS,
-    OWN_BUNDLES,
-    Emission,
-    Kind,
-    Mode,
-    Operation,
-    Placement,
-    Socket,
-)
+from tallystick.protocol.registry import BUNDLES, BY_SOCKET, FEATURES, OPERATIONS, OWN_BUNDLES
 from tallystick.protocol.shapes import EventType, Misshapen, convert
 
 # Socket, kind, mode, realm, project (R required, F forbidden, O optional) and content: written from the
@@ -266,7 +255,7 @@ def has_member(shape: type[msgspec.Struct], path: str) -> bool:
 
 
 @each_operation
-def test_a_row_is_whole(operation: Operation) -> None:
+def test_a_row_is_whole(operation: AnyOperation) -> None:
     """Names, summary, content, problems and extensions are of the right form."""
     assert re.fullmatch(r"[a-z][a-z0-9_]{0,127}", operation.name)
     assert re.fullmatch(r"[A-Z][^\n]*\.", operation.summary)
@@ -278,7 +267,7 @@ def test_a_row_is_whole(operation: Operation) -> None:
 
 
 @each_operation
-def test_a_row_names_every_problem_it_must(operation: Operation) -> None:
+def test_a_row_names_every_problem_it_must(operation: AnyOperation) -> None:
     """What follows from its kind and mode: invalid always, mismatch for a key, stale-lease for a fence."""
     must = {
         ProblemKind.INVALID,
@@ -303,7 +292,7 @@ def test_a_row_names_every_problem_it_must(operation: Operation) -> None:
 
 
 @each_operation
-def test_a_write_tells_and_carries_meta(operation: Operation) -> None:
+def test_a_write_tells_and_carries_meta(operation: AnyOperation) -> None:
     """A write has meta and its events, of a right type; what is no write has neither."""
     expected = tuple(EVENTS[operation.name].split()) if operation.kind is Kind.WRITE else ()
     assert operation.events == expected
@@ -355,7 +344,7 @@ NOT_IN_KCPS_REGISTRY = {("invocation_claim", "worker"), ("invocation_complete", 
 OUR_BUNDLES = {bundle.name for bundle in BUNDLES.values() if not bundle.own}
 
 
-def bundles_by_entry(operations: Iterable[Operation]) -> dict[tuple[str, str], str]:
+def bundles_by_entry(operations: Iterable[AnyOperation]) -> dict[tuple[str, str], str]:
     """The entries that KCP's registry should have: the bundle of each operation on each surface."""
     return {
         (o.name, o.surface): o.bundle
@@ -478,7 +467,7 @@ def test_results_are_kcps(name: str, kcp_data: Path) -> None:
 
 @pytest.mark.parametrize("value", [{"surprise": 1}, []])
 @each_operation
-def test_arguments_are_closed(operation: Operation, value: object) -> None:
+def test_arguments_are_closed(operation: AnyOperation, value: object) -> None:
     """No operation takes a member that it does not know, or a list in place of its arguments."""
     assert issubclass(operation.arguments, Args)
     with pytest.raises(Misshapen):

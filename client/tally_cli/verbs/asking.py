@@ -15,7 +15,8 @@ from tally_cli.trouble import Trouble
 from tallystick.assistant import Assistant, InvocationContext
 from tallystick.assistant import ask as post
 from tallystick.errors import TallyError
-from tallystick.protocol import records
+from tallystick.protocol.families.contributions import Contribution
+from tallystick.protocol.families.invocations import Invocation
 from tallystick.runner import run_one
 
 
@@ -60,7 +61,7 @@ def ask(
     _tell(call, invocation, None if runs is None else runs.answer)
 
 
-def _tell(call: Call, invocation: records.Invocation, answer: records.Contribution | None) -> None:
+def _tell(call: Call, invocation: Invocation, answer: Contribution | None) -> None:
     printer = call.printer
     if printer.as_json:
         told = {"invocation": builtin(invocation)}
@@ -75,7 +76,7 @@ def _tell(call: Call, invocation: records.Invocation, answer: records.Contributi
                     printer.text(part.text)
 
 
-def _run(call: Call, assistant: Assistant, invocation_id: str) -> records.Invocation:
+def _run(call: Call, assistant: Assistant, invocation_id: str) -> Invocation:
     places = call.paths
     try:
         return run_one(
@@ -103,7 +104,7 @@ class Remembering(Assistant):
 
     def __init__(self, inner: Assistant) -> None:
         self._inner = inner
-        self.answer: records.Contribution | None = None
+        self.answer: Contribution | None = None
 
     def run(self, ctx: InvocationContext) -> None:
         """See ``Assistant``."""

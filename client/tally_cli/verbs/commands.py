@@ -42,10 +42,11 @@ def call(
 
 
 def _needs_project(operation: str) -> bool:
-    from tallystick.protocol import registry
+    from tallystick.protocol.operation import Placement, Socket
+    from tallystick.protocol.registry import BY_SOCKET
 
-    known = registry.BY_SOCKET.get((registry.Socket.CLIENT, operation))
-    return known is not None and known.project is registry.Placement.REQUIRED
+    known = BY_SOCKET.get((Socket.CLIENT, operation))
+    return known is not None and known.project is Placement.REQUIRED
 
 
 def _object(text: str) -> dict[str, object]:

@@ -15,7 +15,7 @@ from tallystick import calls
 
 if TYPE_CHECKING:
     from tallystick.follow import Gap
-    from tallystick.protocol import records
+    from tallystick.protocol.families.events import Event
 
 HEADINGS: Final = ("#", "time", "type", "object", "actor", "what")
 _WHAT_COLUMNS: Final = 60
@@ -61,9 +61,7 @@ def events(
     if not follow:
         tell(islice(read(call, project_id, after=after, type_prefixes=types), limit))
         return
-    items = call.client.follow(
-        project_id, cursor_store=cursor_file, after_cursor=after, type_prefixes=types
-    )
+    items = call.client.follow(project_id, cursor_store=cursor_file, after_cursor=after, type_prefixes=types)
     tell(_plain(item) for item in islice(items, limit))
 
 
@@ -80,7 +78,7 @@ def read(
         after = text(page, "next_cursor")
 
 
-def _plain(item: records.Event | Gap) -> Record:
+def _plain(item: Event | Gap) -> Record:
     """An event as parsed JSON; a gap as an object with the one member ``gap``."""
     from tallystick.follow import Gap
 

@@ -11,7 +11,7 @@ from tally_cli.choosing import choose_project, project_option
 from tallystick import calls
 
 if TYPE_CHECKING:
-    from tallystick.protocol.records import ObjectRef
+    from tallystick.protocol.families.contributions import ObjectRef
 
 RELATIONS: Final = (
     "addresses", "supports", "challenges", "refines", "qualifies", "supersedes", "depends_on", "derived_from",

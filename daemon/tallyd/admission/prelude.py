@@ -17,9 +17,9 @@ from tallyd.ledger import agents, attempts, ids
 from tallyd.ledger.agents import AgentRow
 from tallyd.ledger.attempts import AttemptRow, InvocationRow
 from tallyd.ledger.view import ProjectRow, SpaceRow, View
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest
+from tallystick.protocol.operation import Mode, Socket
 from tallystick.protocol.problems import forbidden, not_found, unauthenticated
-from tallystick.protocol.registry import Mode, Socket
 
 UNKNOWN: Final = "unknown"
 """The actor of a channel that has shown nothing yet: the public modes alone are its."""
@@ -64,7 +64,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
         return self.agent is None or is_member(view, self.actor, project)
 
 
-def admit(view: View, request: Request, speaker: Speaker) -> Admission:
+def admit(view: View, request: AnyRequest, speaker: Speaker) -> Admission:
     """Raises Refusal ``not-found``, ``forbidden`` or ``unauthenticated``."""
     mode = request.operation.mode
     if mode is Mode.PUBLIC:
@@ -101,7 +101,7 @@ def _who(view: View, speaker: Speaker) -> AgentRow | None:
     return agent
 
 
-def _admission(request: Request, speaker: Speaker, agent: AgentRow | None) -> Admission:
+def _admission(request: AnyRequest, speaker: Speaker, agent: AgentRow | None) -> Admission:
     return Admission(
         actor=speaker.actor,
         strength=speaker.strength,
@@ -113,21 +113,21 @@ def _admission(request: Request, speaker: Speaker, agent: AgentRow | None) -> Ad
 
 
 # --- modes --------------------------------------------------------------------------------------------------
-ModeCheck = Callable[[View, Request, Speaker, Admission], Admission]
+ModeCheck = Callable[[View, AnyRequest, Speaker, Admission], Admission]
 
 
-def _anybody(_view: View, _request: Request, _speaker: Speaker, admission: Admission) -> Admission:
+def _anybody(_view: View, _request: AnyRequest, _speaker: Speaker, admission: Admission) -> Admission:
     """Whoever is known. What they then see of realm, project or space is looked up under the admission."""
     return admission
 
 
-def _owner(_view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:
+def _owner(_view: View, request: AnyRequest, _speaker: Speaker, admission: Admission) -> Admission:
     if admission.agent is not None:
         raise forbidden(f"{request.operation.name} is the owner's; ask the owner to do it")
     return admission
 
 
-def _in_space(view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:
+def _in_space(view: View, request: AnyRequest, _speaker: Speaker, admission: Admission) -> Admission:
     """An actor with certain rights in the space that the arguments name; a space that is not seen is not
     found.
     """
@@ -141,7 +141,7 @@ def _in_space(view: View, request: Request, _speaker: Speaker, admission: Admiss
     return admission
 
 
-def check_space(view: View, request: Request, admission: Admission, space: SpaceRow) -> None:
+def check_space(view: View, request: AnyRequest, admission: Admission, space: SpaceRow) -> None:
     """What a mode asks for in a space, of a command that writes there. Raises as ``check_rights`` does."""
     if request.operation.mode not in _SPACE_MODES:
         return
@@ -178,7 +178,7 @@ _SPACE_MODES: Final[dict[Mode, tuple[Callable[[str], Callable[[Rights], bool]], 
 """Which rights these modes ask for, and who has them, in words."""
 
 
-def _claim(view: View, request: Request, _speaker: Speaker, admission: Admission) -> Admission:
+def _claim(view: View, request: AnyRequest, _speaker: Speaker, admission: Admission) -> Admission:
     """The owner's channels; an agent's for deployments bound to it, in spaces where it may write. Else
     ``not-found``.
     """
@@ -201,7 +201,7 @@ def may_claim(view: View, admission: Admission, invocation: InvocationRow) -> bo
     return space is not None and admission.rights(view, space).writes
 
 
-def _next(_view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
+def _next(_view: View, request: AnyRequest, speaker: Speaker, admission: Admission) -> Admission:
     """The owner's channels; an agent's for deployments bound to it, no other being there for it. Which
     invocations of them it may take is judged one by one.
     """
@@ -212,7 +212,7 @@ def _next(_view: View, request: Request, speaker: Speaker, admission: Admission)
     return msgspec.structs.replace(admission, scope=f"worker/{speaker.actor}/{ids.REALM_ID}")
 
 
-def _fenced(view: View, request: Request, speaker: Speaker, admission: Admission) -> Admission:
+def _fenced(view: View, request: AnyRequest, speaker: Speaker, admission: Admission) -> Admission:
     """The attempt that the arguments name, on the channel that claimed it and while that might claim it:
     elsewhere it is not there.
     """

@@ -43,9 +43,9 @@ from tallyd.operations.events import shows
 from tallyd.store.ambient import Ambient
 from tallyd.store.bodies import mac
 from tallystick.protocol import limits
-from tallystick.protocol.envelope import Request, encode_ok, encode_problem
+from tallystick.protocol.envelope import AnyRequest, encode_ok, encode_problem
+from tallystick.protocol.operation import Kind, Socket
 from tallystick.protocol.problems import Problem, Refusal, internal, not_found, stale_lease, unavailable
-from tallystick.protocol.registry import Kind, Socket
 
 logger = logging.getLogger("tallyd.clerk")
 
@@ -58,11 +58,11 @@ _SYNC_FAILURES: Final = frozenset(
     }
 )
 
-Handler = Callable[[Transaction, Request, Admission], Applied | Refused | Idle]
-FirstStep = Callable[[Transaction, Request, Admission], object]
+Handler = Callable[[Transaction, AnyRequest, Admission], Applied | Refused | Idle]
+FirstStep = Callable[[Transaction, AnyRequest, Admission], object]
 """The first of a command's two transactions: what it returns is to be done outside, and its outcome goes into
 the second (``Command.outside``)."""
-FencedRead = Callable[[Transaction, Request, Admission], bytes]
+FencedRead = Callable[[Transaction, AnyRequest, Admission], bytes]
 
 
 class SyncFailed(Exception):
@@ -78,7 +78,7 @@ class _BatchLost(Exception):
 class Command(msgspec.Struct, frozen=True, eq=False):
     """A well-formed command and whoever sent it."""
 
-    request: Request
+    request: AnyRequest
     speaker: Speaker
     outside: object | None = None
     """What was done between its two transactions, where it has two and this is the second."""
@@ -97,7 +97,7 @@ class Reading(msgspec.Struct, frozen=True, eq=False):
     was refused.
     """
 
-    request: Request
+    request: AnyRequest
     speaker: Speaker
     objects: tuple[str, ...]
     denied: bool = False
@@ -286,7 +286,9 @@ class Clerk:
             self._hooks.executed(request.operation.name, request.operation.socket)
         return answer
 
-    def _begin(self, request: Request, admission: Admission, wanted: Intent, first_step: FirstStep) -> Answer:
+    def _begin(
+        self, request: AnyRequest, admission: Admission, wanted: Intent, first_step: FirstStep
+    ) -> Answer:
         """The first of two transactions: a row for what it changed, and nobody is answered. The key stays
         free: sent again before the second, the command begins anew.
         """
@@ -301,7 +303,7 @@ class Clerk:
             tx.log.append(msgspec.structs.replace(row, operation=name, state_commitment=state))
         return Answer(b"", after=work)
 
-    def _execute(self, request: Request, admission: Admission, wanted: Intent) -> Answer:
+    def _execute(self, request: AnyRequest, admission: Admission, wanted: Intent) -> Answer:
         done = self._writes[_handler_key(request)](self._tx, request, admission)
         if isinstance(done, Refused):
             return self._keep_refusal(request, admission, wanted, done)
@@ -341,7 +343,7 @@ class Clerk:
         self._tx.undo_command()
 
     # --- rows -----------------------------------------------------------------------------------------------
-    def _keep(self, request: Request, admission: Admission, wanted: Intent, applied: Applied) -> Answer:
+    def _keep(self, request: AnyRequest, admission: Admission, wanted: Intent, applied: Applied) -> Answer:
         """Writes down a command that was applied, with the result that its key leads to."""
         rows = self._append(request, admission, wanted, applied)
         reply = self._reply(rows[0])
@@ -350,7 +352,7 @@ class Clerk:
         return Answer(reply, tuple(sources), applied.after, frozenset(self._tx.wakes))
 
     def _keep_refusal(
-        self, request: Request, admission: Admission, wanted: Intent, refused: Refused
+        self, request: AnyRequest, admission: Admission, wanted: Intent, refused: Refused
     ) -> Answer:
         """Writes down a refusal that changed the state: one row, never suppressed, that commits to the
         change.
@@ -368,7 +370,7 @@ class Clerk:
         return _problem(refused.problem)
 
     def _append(
-        self, request: Request, admission: Admission, wanted: Intent, applied: Applied
+        self, request: AnyRequest, admission: Admission, wanted: Intent, applied: Applied
     ) -> list[LogRow]:
         """Writes the command's row, a further one for each further event, and what finds them again."""
         tx = self._tx
@@ -551,11 +553,11 @@ _RECORDED: Final = Answer(b"")
 
 
 # --- helpers ------------------------------------------------------------------------------------------------
-def _handler_key(request: Request) -> tuple[Socket, str]:
+def _handler_key(request: AnyRequest) -> tuple[Socket, str]:
     return request.operation.socket, request.operation.name
 
 
-def _causation(request: Request) -> str | None:
+def _causation(request: AnyRequest) -> str | None:
     """The event that the client says caused this, where it says so."""
     said = request.meta.causation_event_ref if request.meta is not None else None
     return said if isinstance(said, str) else None
@@ -571,7 +573,7 @@ def _unadmitted(command: Command) -> Admission:
 
 
 def _audit_row(
-    tx: Transaction, request: Request, admission: Admission, outcome: str, salt: bytes, key: str | None
+    tx: Transaction, request: AnyRequest, admission: Admission, outcome: str, salt: bytes, key: str | None
 ) -> LogRow:
     """The audit part of a row. Its detail holds a keyed digest of the client's key, and nothing else of the
     client's.
@@ -627,7 +629,7 @@ def _reply_sequence(tx: Transaction, applied: Applied) -> int | None:
     return tx.log.project_sequence(tx.events[0].project) + len(tx.events)
 
 
-def _authorize_replay(tx: Transaction, first: LogRow, request: Request, admission: Admission) -> None:
+def _authorize_replay(tx: Transaction, first: LogRow, request: AnyRequest, admission: Admission) -> None:
     """Whether this actor may still have the stored reply. Raises Refusal ``stale-lease``, ``not-found`` or
     ``forbidden``.
 

@@ -13,7 +13,7 @@ import os
 import re
 from typing import Final, Protocol
 
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 BEFORE_COMMIT: Final = "before_commit"
 AFTER_COMMIT: Final = "after_commit"

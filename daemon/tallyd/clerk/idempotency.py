@@ -24,9 +24,9 @@ from tallyd.ledger.view import View
 from tallyd.store.bodies import BODIES_PER_COMMAND_MAX, mac
 from tallystick.protocol import digests
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import Meta, Request
+from tallystick.protocol.envelope import AnyRequest, Meta
+from tallystick.protocol.operation import Socket
 from tallystick.protocol.problems import idempotency_mismatch, invalid
-from tallystick.protocol.registry import Socket
 
 _PART_BYTES: Final = 12
 _WHO_SPEAKS: Final = ("attempt_id", "fence_epoch")
@@ -50,7 +50,7 @@ class Intent(msgspec.Struct, frozen=True):
         return mac(request_key, b"tallystick request v1" + self.request_digest + self.content)
 
 
-def intent(request: Request, meta: Meta, scope: str) -> Intent:
+def intent(request: AnyRequest, meta: Meta, scope: str) -> Intent:
     """Derives triple and digests of a command under its actor's scope."""
     worker = request.operation.socket is Socket.WORKER
     surface = "worker" if worker else "external_client"

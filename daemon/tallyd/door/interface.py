@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import msgspec
 
 from tallystick.protocol import limits
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 if TYPE_CHECKING:
     from tallyd.door.connection import Exchange

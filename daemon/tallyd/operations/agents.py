@@ -21,9 +21,13 @@ from tallyd.ledger.agents import AgentRow
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import View
 from tallyd.operations.results import Served, check_revision, given, optional
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.agents import (
+    TallystickAgentAddArgs,
+    TallystickAgentRevokeArgs,
+    TallystickAgentShowArgs,
+)
 from tallystick.protocol.problems import invalid, not_found, stale_revision
 
 AGENT_SCHEMA: Final = "schema:tallystick-agent-v1"
@@ -81,10 +85,9 @@ def _event(row: AgentRow, what: str, digits: bytes) -> Event:
     )
 
 
-def add(tx: Transaction, request: Request, _admission: Admission) -> Applied:
+def add(tx: Transaction, request: Request[TallystickAgentAddArgs], _admission: Admission) -> Applied:
     """``tallystick_agent_add``."""
     args = request.args
-    assert isinstance(args, arguments.TallystickAgentAddArgs)
     check_revision(request, 0, "an agent that is not there yet")
     credential = bytes.fromhex(args.credential_sha256)
     if tx.one("SELECT 1 FROM agents WHERE credential_sha256 = ?", credential) is not None:
@@ -113,10 +116,9 @@ def add(tx: Transaction, request: Request, _admission: Admission) -> Applied:
     return Applied(revision=1)
 
 
-def revoke(tx: Transaction, request: Request, _admission: Admission) -> Applied:
+def revoke(tx: Transaction, request: Request[TallystickAgentRevokeArgs], _admission: Admission) -> Applied:
     """``tallystick_agent_revoke``."""
     args = request.args
-    assert isinstance(args, arguments.TallystickAgentRevokeArgs)
     row = _found(tx, args.agent_id)
     check_revision(request, row.revision, f"agent {row.agent_id}")
     if "revoked" not in LIFECYCLE[row.status]:
@@ -134,15 +136,14 @@ def _found(view: View, agent_id: str) -> AgentRow:
     return row
 
 
-def show(view: View, request: Request, _admission: Admission) -> Served:
+def show(view: View, request: Request[TallystickAgentShowArgs], _admission: Admission) -> Served:
     """``tallystick_agent_show``."""
     args = request.args
-    assert isinstance(args, arguments.TallystickAgentShowArgs)
     row = _found(view, args.agent_id)
     return Served(view.render(record(row)), row.revision)
 
 
-def list_(view: View, request: Request, _admission: Admission) -> Served:
+def list_(view: View, request: AnyRequest, _admission: Admission) -> Served:
     """``tallystick_agent_list``: in the order in which they were added."""
     asked = pages.ask("list:agents", request.args)
     snapshot = pages.open_page(view, asked, "agents")

@@ -23,9 +23,15 @@ from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import ProjectRow, View
 from tallyd.operations import deployments
 from tallyd.operations.results import Served, check_revision, optional
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.aliases import (
+    AssistantAliasBindArgs,
+    AssistantAliasListArgs,
+    AssistantAliasRevokeArgs,
+    AssistantAliasShowArgs,
+    AssistantAliasUpdateArgs,
+)
 from tallystick.protocol.problems import invalid, not_found, stale_revision
 
 LIFECYCLE: Final = {"active": frozenset({"active", "revoked"}), "revoked": frozenset[str]()}
@@ -101,10 +107,9 @@ def _event(project: ProjectRow, row: AliasRow, what: str, digits: bytes) -> Even
     )
 
 
-def bind(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def bind(tx: Transaction, request: Request[AssistantAliasBindArgs], admission: Admission) -> Applied:
     """``assistant_alias_bind``."""
     args = request.args
-    assert isinstance(args, arguments.AssistantAliasBindArgs)
     project = admission.project
     assert project is not None
     name = normalized(args.display_alias)
@@ -152,10 +157,9 @@ def _active_names(tx: Transaction, project: ProjectRow) -> set[bytes | None]:
     return {tx.content(int(str(body))) for (body,) in rows}
 
 
-def update(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def update(tx: Transaction, request: Request[AssistantAliasUpdateArgs], admission: Admission) -> Applied:
     """``assistant_alias_update``: it stands for another deployment, or another revision, from now on."""
     args = request.args
-    assert isinstance(args, arguments.AssistantAliasUpdateArgs)
     row = _changeable(tx, request, admission, args.alias_binding_id, "active")
     _check_deployment(tx, args.assistant_deployment_id, args.deployment_revision)
     return _changed(
@@ -168,15 +172,16 @@ def update(tx: Transaction, request: Request, admission: Admission) -> Applied:
     )
 
 
-def revoke(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def revoke(tx: Transaction, request: Request[AssistantAliasRevokeArgs], admission: Admission) -> Applied:
     """``assistant_alias_revoke``."""
     args = request.args
-    assert isinstance(args, arguments.AssistantAliasRevokeArgs)
     row = _changeable(tx, request, admission, args.alias_binding_id, "revoked")
     return _changed(tx, admission, row, "revoked", status="revoked")
 
 
-def _changeable(tx: Transaction, request: Request, admission: Admission, alias_id: str, to: str) -> AliasRow:
+def _changeable(
+    tx: Transaction, request: AnyRequest, admission: Admission, alias_id: str, to: str
+) -> AliasRow:
     row = _in_project(tx, admission, alias_id)
     check_revision(request, row.revision, f"alias {alias_id}")
     if to not in LIFECYCLE[row.status]:
@@ -203,19 +208,17 @@ def _in_project(view: View, admission: Admission, alias_id: str) -> AliasRow:
     return row
 
 
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[AssistantAliasShowArgs], admission: Admission) -> Served:
     """``assistant_alias_show``."""
     args = request.args
-    assert isinstance(args, arguments.AssistantAliasShowArgs)
     row = _in_project(view, admission, args.alias_binding_id)
     assert admission.project is not None
     return Served(view.render(record(admission.project.project_id, row)), row.revision)
 
 
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: Request[AssistantAliasListArgs], admission: Admission) -> Served:
     """``assistant_alias_list``, narrowed by deployment; revoked ones stay listed."""
     args = request.args
-    assert isinstance(args, arguments.AssistantAliasListArgs)
     project = admission.project
     assert project is not None
     deployment = optional(args.assistant_deployment_id)

@@ -19,8 +19,9 @@ from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows as rows
 from tallyd.operations.results import Later, Served, optional
 from tallyd.vault import Damaged, Hole, NotOurs, Vault
-from tallystick.protocol import arguments, limits
+from tallystick.protocol import limits
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.families.artifacts import TallystickArtifactGetArgs, TallystickArtifactPutArgs
 from tallystick.protocol.problems import Refusal, invalid, stale_revision, unavailable
 
 
@@ -49,10 +50,9 @@ class Range(msgspec.Struct, frozen=True):
 
 
 # --- in -----------------------------------------------------------------------------------------------------
-def put(vault: Vault, view: View, request: Request, admission: Admission) -> Later:
+def put(vault: Vault, view: View, request: Request[TallystickArtifactPutArgs], admission: Admission) -> Later:
     """``tallystick_artifact_put``."""
     args = request.args
-    assert isinstance(args, arguments.TallystickArtifactPutArgs)
     row = rows.own_upload(view, admission, args.upload_id)
     rows.check_writable(row)
     data = _decoded(args.data)
@@ -106,10 +106,9 @@ def _hole(chunk: Chunk, received: int) -> Refusal:
 
 
 # --- out ----------------------------------------------------------------------------------------------------
-def get(vault: Vault, view: View, request: Request, admission: Admission) -> Later:
+def get(vault: Vault, view: View, request: Request[TallystickArtifactGetArgs], admission: Admission) -> Later:
     """``tallystick_artifact_get``. That the bytes of a sensitive artifact are read is noted."""
     args = request.args
-    assert isinstance(args, arguments.TallystickArtifactGetArgs)
     row = rows.seen_artifact(view, admission, args.artifact_id)
     return partial(read_range, vault, range_of(view, row, args.offset, optional(args.length)))
 

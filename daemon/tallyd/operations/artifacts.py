@@ -30,10 +30,21 @@ from tallyd.operations.artifact_rows import ArtifactRow, UploadRow
 from tallyd.operations.results import Served, check_revision, given, optional
 from tallyd.vault import Order, Sealing, Vault, digest
 from tallyd.vault.sealing import RUN_RANDOM_BYTES
-from tallystick.protocol import arguments, limits
+from tallystick.protocol import limits
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import cod
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.artifacts import (
+    ArtifactShowArgs,
+    ArtifactUploadAbortArgs,
+    ArtifactUploadBeginArgs,
+    ArtifactUploadCredentialArgs,
+    ArtifactUploadFinalizeArgs,
+    ArtifactUploadShowArgs,
+    DisclosureManifestShowArgs,
+    TallystickArtifactBeginArgs,
+    TallystickArtifactListArgs,
+)
 from tallystick.protocol.problems import forbidden, invalid, not_found, rate_limited, unavailable
 
 CLASS_DEFAULT: Final = "class-default"
@@ -60,25 +71,25 @@ class Erasing(msgspec.Struct, frozen=True):
 
 
 # --- begin --------------------------------------------------------------------------------------------------
-def begin(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def begin(tx: Transaction, request: Request[ArtifactUploadBeginArgs], admission: Admission) -> Applied:
     """``artifact_upload_begin``: the client writes the staging file itself."""
     args = request.args
-    assert isinstance(args, arguments.ArtifactUploadBeginArgs)
     return _begin(tx, request, admission, args, "prepared", limits.ARTIFACT_UPLOAD_BYTES_MAX)
 
 
-def begin_chunked(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def begin_chunked(
+    tx: Transaction, request: Request[TallystickArtifactBeginArgs], admission: Admission
+) -> Applied:
     """``tallystick_artifact_begin``: the bytes come over the socket."""
     args = request.args
-    assert isinstance(args, arguments.TallystickArtifactBeginArgs)
     return _begin(tx, request, admission, args, "uploading", limits.ARTIFACT_BYTES_MAX)
 
 
 def _begin(
     tx: Transaction,
-    request: Request,
+    request: AnyRequest,
     admission: Admission,
-    args: arguments.ArtifactUploadBeginArgs | arguments.TallystickArtifactBeginArgs,
+    args: ArtifactUploadBeginArgs | TallystickArtifactBeginArgs,
     state: str,
     max_bytes: int,
 ) -> Applied:
@@ -184,12 +195,13 @@ def _event(
 
 
 # --- finalize -----------------------------------------------------------------------------------------------
-def begin_sealing(tx: Transaction, request: Request, admission: Admission) -> Order:
+def begin_sealing(
+    tx: Transaction, request: Request[ArtifactUploadFinalizeArgs], admission: Admission
+) -> Order:
     """The first transaction of ``artifact_upload_finalize``. An upload that a crash left ``sealing`` is gone
     on with, and nothing is written.
     """
     args = request.args
-    assert isinstance(args, arguments.ArtifactUploadFinalizeArgs)
     row = rows.own_upload(tx, admission, args.upload_id)
     if row.state != "sealing":
         rows.check_moves(row, "sealing", "nothing can be finalized twice; show it to see how it ended")
@@ -214,10 +226,9 @@ def begin_sealing(tx: Transaction, request: Request, admission: Admission) -> Or
     )
 
 
-def finalize(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def finalize(tx: Transaction, request: Request[ArtifactUploadFinalizeArgs], admission: Admission) -> Applied:
     """The second transaction of ``artifact_upload_finalize``, with what the vault did in between."""
     args, sealing = request.args, tx.outside
-    assert isinstance(args, arguments.ArtifactUploadFinalizeArgs)
     assert isinstance(sealing, Sealing)
     assert sealing.order.upload_id == args.upload_id, "a run of another upload"
     row = rows.own_row(tx, admission, args.upload_id)
@@ -300,10 +311,9 @@ def _move_artifact(
 
 
 # --- other ends ---------------------------------------------------------------------------------------------
-def abort(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def abort(tx: Transaction, request: Request[ArtifactUploadAbortArgs], admission: Admission) -> Applied:
     """``artifact_upload_abort``: in any state before its end."""
     args = request.args
-    assert isinstance(args, arguments.ArtifactUploadAbortArgs)
     row = rows.own_upload(tx, admission, args.upload_id)
     rows.check_moves(row, "aborted", "nothing of it can be aborted; show it to see how it ended")
     check_revision(request, row.revision, f"upload {row.upload_id}")
@@ -391,18 +401,18 @@ def refer(tx: Transaction, artifacts: Iterable[int], contribution: int) -> None:
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def upload_show(view: View, request: Request, admission: Admission) -> Served:
+def upload_show(view: View, request: Request[ArtifactUploadShowArgs], admission: Admission) -> Served:
     """``artifact_upload_show``."""
     args = request.args
-    assert isinstance(args, arguments.ArtifactUploadShowArgs)
     row = rows.own_upload(view, admission, args.upload_id)
     return Served(rows.upload_record(view, row), row.revision)
 
 
-def credential(vault: Vault, view: View, request: Request, admission: Admission) -> Served:
+def credential(
+    vault: Vault, view: View, request: Request[ArtifactUploadCredentialArgs], admission: Admission
+) -> Served:
     """``artifact_upload_credential``: where the client writes; made afresh each time, and stored nowhere."""
     args = request.args
-    assert isinstance(args, arguments.ArtifactUploadCredentialArgs)
     row = rows.own_upload(view, admission, args.upload_id)
     rows.check_writable(row)
     said = {
@@ -419,20 +429,18 @@ def credential(vault: Vault, view: View, request: Request, admission: Admission)
     return Served(canonical(said))
 
 
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[ArtifactShowArgs], admission: Admission) -> Served:
     """``artifact_show``."""
     args = request.args
-    assert isinstance(args, arguments.ArtifactShowArgs)
     row = rows.seen_artifact(view, admission, args.artifact_id)
     return Served(rows.artifact_record(row), row.revision)
 
 
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: Request[TallystickArtifactListArgs], admission: Admission) -> Served:
     """``tallystick_artifact_list``: what the actor sees, in the order in which it was begun; what it does not
     see stands in no container of its, and is not counted.
     """
     args = request.args
-    assert isinstance(args, arguments.TallystickArtifactListArgs)
     state = optional(args.state)
     asked = pages.ask("list:artifacts", args, (state,))
     snapshot = pages.open_page(view, asked, "artifacts")
@@ -443,8 +451,9 @@ def list_(view: View, request: Request, admission: Admission) -> Served:
     return Served(pages.page(view, asked, snapshot, found))
 
 
-def disclosure_manifest_show(_view: View, request: Request, _admission: Admission) -> Served:
+def disclosure_manifest_show(
+    _view: View, request: Request[DisclosureManifestShowArgs], _admission: Admission
+) -> Served:
     """``disclosure_manifest_show``: nothing discloses anything yet, so there is none."""
     args = request.args
-    assert isinstance(args, arguments.DisclosureManifestShowArgs)
     raise not_found("disclosure manifest", args.disclosure_id)

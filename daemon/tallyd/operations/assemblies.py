@@ -16,9 +16,10 @@ from tallyd.operations import frontiers, objects
 from tallyd.operations.contributions import refuse_unreachable, worker_space
 from tallyd.operations.objects import ContributionRow, RelationRow
 from tallyd.operations.results import Served, branch_of, check_revision, given
-from tallystick.protocol import arguments, limits
+from tallystick.protocol import limits
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.families.context import ContextAssemblyCreateArgs, ContextAssemblyShowArgs
 from tallystick.protocol.problems import invalid, not_found, unavailable
 
 ASSEMBLY_SCHEMA: Final = "schema:context-assembly-v1"
@@ -38,12 +39,11 @@ class AssemblyRow(msgspec.Struct, frozen=True):
 _SELECT: Final = f"SELECT {', '.join(AssemblyRow.__struct_fields__)} FROM assemblies WHERE position = ?"
 
 
-def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def create(tx: Transaction, request: Request[ContextAssemblyCreateArgs], admission: Admission) -> Applied:
     """``context_assembly_create``, on both sockets; in any status of the space, whose revision it leaves
     alone.
     """
     args = request.args
-    assert isinstance(args, arguments.ContextAssemblyCreateArgs)
     space = worker_space(tx, admission, args.space_id)
     branch_of(space, args.branch_id)
     check_revision(request, space.revision, f"space {space.space_id}")
@@ -86,7 +86,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     return Applied(result=encoded, revision=1)
 
 
-def _check_policy(args: arguments.ContextAssemblyCreateArgs) -> None:
+def _check_policy(args: ContextAssemblyCreateArgs) -> None:
     if args.selection_policy_ref != POLICY:
         raise invalid(
             f"$.args.selection_policy_ref: {POLICY} is the one selection policy; name the refs yourself"
@@ -112,7 +112,7 @@ def refuse_erased(view: View, ref: str, row: ContributionRow) -> None:
 def _record(
     tx: Transaction,
     admission: Admission,
-    args: arguments.ContextAssemblyCreateArgs,
+    args: ContextAssemblyCreateArgs,
     space: SpaceRow,
     contributions: list[tuple[str, ContributionRow]],
     relations: list[tuple[str, RelationRow]],
@@ -258,10 +258,9 @@ def _item_skeleton(view: View, row: ContributionRow) -> bytes:
     return made.payload
 
 
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[ContextAssemblyShowArgs], admission: Admission) -> Served:
     """``context_assembly_show``: refused by name where an item can no longer be given."""
     args = request.args
-    assert isinstance(args, arguments.ContextAssemblyShowArgs)
     assert admission.project is not None
     row = find(view, args.assembly_id)
     space = None if row is None else view.space_at(row.space)

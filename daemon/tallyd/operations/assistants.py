@@ -19,11 +19,17 @@ from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import View
 from tallyd.operations.results import Served, given, optional
 from tallyd.operations.servable import check_servable
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.assistants import (
+    AssistantCreateArgs,
+    AssistantRevisionListArgs,
+    AssistantRevisionRegisterArgs,
+    AssistantRevisionShowArgs,
+    AssistantShowArgs,
+    Manifest,
+)
 from tallystick.protocol.problems import invalid, not_found
-from tallystick.protocol.records import Manifest
 
 CLASS_DEFAULT: Final = "class-default"
 BUILT_IN_NAME: Final = "Local developer assistant"
@@ -105,10 +111,9 @@ def find(view: View, definition_id: str) -> AssistantRow:
     return AssistantRow(*row)
 
 
-def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def create(tx: Transaction, request: Request[AssistantCreateArgs], admission: Admission) -> Applied:
     """``assistant_create``."""
     args = request.args
-    assert isinstance(args, arguments.AssistantCreateArgs)
     digits = tx.new_id()
     name, _ = tx.seal(canonical(args.name))
     description, _ = tx.seal(canonical(args.description))
@@ -134,15 +139,14 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     return Applied(revision=1)
 
 
-def show(view: View, request: Request, _admission: Admission) -> Served:
+def show(view: View, request: Request[AssistantShowArgs], _admission: Admission) -> Served:
     """``assistant_show``."""
     args = request.args
-    assert isinstance(args, arguments.AssistantShowArgs)
     row = find(view, args.definition_id)
     return Served(view.render(record(view, row)), row.revision)
 
 
-def list_(view: View, request: Request, _admission: Admission) -> Served:
+def list_(view: View, request: AnyRequest, _admission: Admission) -> Served:
     """``assistant_list``: in the order in which they were made, the built-in one first."""
     asked = pages.ask("list:assistants", request.args)
     snapshot = pages.open_page(view, asked, "assistants")
@@ -160,10 +164,11 @@ def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
 
 
 # --- revisions ----------------------------------------------------------------------------------------------
-def register(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def register(
+    tx: Transaction, request: Request[AssistantRevisionRegisterArgs], admission: Admission
+) -> Applied:
     """``assistant_revision_register``."""
     args = request.args
-    assert isinstance(args, arguments.AssistantRevisionRegisterArgs)
     definition = find(tx, args.definition_id)
     for member in ("definition_id", "version", "package_digest"):
         if getattr(args.manifest, member) != getattr(args, member):
@@ -271,20 +276,18 @@ def revision_position(view: View, revision_id: str) -> int | None:
     return None if row is None else int(str(row[0]))
 
 
-def show_revision(view: View, request: Request, _admission: Admission) -> Served:
+def show_revision(view: View, request: Request[AssistantRevisionShowArgs], _admission: Admission) -> Served:
     """``assistant_revision_show``."""
     args = request.args
-    assert isinstance(args, arguments.AssistantRevisionShowArgs)
     position = revision_position(view, args.assistant_revision_id)
     if position is None:
         raise not_found("assistant revision", args.assistant_revision_id)
     return Served(_revision_at(view, position), 1)
 
 
-def list_revisions(view: View, request: Request, _admission: Admission) -> Served:
+def list_revisions(view: View, request: Request[AssistantRevisionListArgs], _admission: Admission) -> Served:
     """``assistant_revision_list``, narrowed by definition."""
     args = request.args
-    assert isinstance(args, arguments.AssistantRevisionListArgs)
     definition = optional(args.definition_id)
     if definition is not None:
         find(view, definition)

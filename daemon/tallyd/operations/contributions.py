@@ -17,12 +17,16 @@ from tallyd.operations.participants import refuse_silenced
 from tallyd.operations.results import Served, branch_of, check_open, check_revision, given, optional, space_in
 from tallyd.operations.servable import check_servable
 from tallyd.store.bodies import mac
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import branch_next
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.contributions import (
+    ContributionAppendArgs,
+    ContributionListArgs,
+    ContributionShowArgs,
+)
+from tallystick.protocol.parts import ContributionPart
 from tallystick.protocol.problems import forbidden, not_found, stale_revision
-from tallystick.protocol.records import ContributionPart
 
 APPENDED: Final = "dev.kovee.space.contribution-appended.v1"
 BODY_SCHEMA: Final = "schema:contribution-body-v1"
@@ -32,13 +36,12 @@ _AROUND_PARTS: Final = 6
 """The deepest read that shows a body is a worker's progress: six containers stand around its parts."""
 
 
-def append(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def append(tx: Transaction, request: Request[ContributionAppendArgs], admission: Admission) -> Applied:
     """``contribution_append``, on both sockets.
 
     Order of checks: space, status, branch, revision, head, kind, parts, references (KCP 16.1).
     """
     args = request.args
-    assert isinstance(args, arguments.ContributionAppendArgs)
     space = writable_space(tx, request, admission, args.space_id, args.branch_id)
     compare_head(space, args.expected_head_digest)
     if args.kind == "system_notice":
@@ -59,7 +62,7 @@ def append(tx: Transaction, request: Request, admission: Admission) -> Applied:
 
 
 def writable_space(
-    tx: Transaction, request: Request, admission: Admission, space_id: str, branch_id: str
+    tx: Transaction, request: AnyRequest, admission: Admission, space_id: str, branch_id: str
 ) -> SpaceRow:
     """The open space that a command writes to, its branch and revision checked."""
     space = worker_space(tx, admission, space_id)
@@ -154,9 +157,9 @@ def _check_refs(tx: Transaction, space: SpaceRow, refs: Sequence[str]) -> None:
 
 def _write(
     tx: Transaction,
-    request: Request,
+    request: AnyRequest,
     admission: Admission,
-    args: arguments.ContributionAppendArgs,
+    args: ContributionAppendArgs,
     space: SpaceRow,
     parts: bytes,
 ) -> Applied:
@@ -258,10 +261,9 @@ def _content_digest(
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[ContributionShowArgs], admission: Admission) -> Served:
     """``contribution_show``."""
     args = request.args
-    assert isinstance(args, arguments.ContributionShowArgs)
     assert admission.project is not None
     row = objects.contribution(view, args.contribution_id)
     space = None if row is None else view.space_at(row.space)
@@ -284,10 +286,9 @@ def refuse_unreachable(
         )
 
 
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: Request[ContributionListArgs], admission: Admission) -> Served:
     """``contribution_list``: a space's contributions in their order, narrowed by branch and kind."""
     args = request.args
-    assert isinstance(args, arguments.ContributionListArgs)
     assert admission.project is not None
     space = space_in(view, admission, args.space_id)
     branch, kind = optional(args.branch_id), optional(args.kind)

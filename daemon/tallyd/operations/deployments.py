@@ -25,10 +25,16 @@ from tallyd.operations import assistants
 from tallyd.operations.assistants import AROUND_RECORDS, realm_event
 from tallyd.operations.results import Served, check_revision, optional
 from tallyd.operations.servable import check_servable
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import cod
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.deployments import (
+    DeploymentActivateArgs,
+    DeploymentCreateArgs,
+    DeploymentDrainArgs,
+    DeploymentListArgs,
+    DeploymentShowArgs,
+)
 from tallystick.protocol.problems import forbidden, invalid, not_found
 
 DEPLOYMENT_SCHEMA: Final = "schema:assistant-deployment-v1"
@@ -116,10 +122,9 @@ def record(row: DeploymentRow) -> bytes:
     return skeleton.encode(said)
 
 
-def create(tx: Transaction, request: Request, _admission: Admission) -> Applied:
+def create(tx: Transaction, request: Request[DeploymentCreateArgs], _admission: Admission) -> Applied:
     """``deployment_create``: an unknown revision is not found before a profile is forbidden."""
     args = request.args
-    assert isinstance(args, arguments.DeploymentCreateArgs)
     if assistants.revision_position(tx, args.assistant_revision_id) is None:
         raise not_found("assistant revision", args.assistant_revision_id)
     if args.security_profile != "developer":
@@ -158,21 +163,19 @@ def create(tx: Transaction, request: Request, _admission: Admission) -> Applied:
     return Applied(revision=1)
 
 
-def activate(tx: Transaction, request: Request, _admission: Admission) -> Applied:
+def activate(tx: Transaction, request: Request[DeploymentActivateArgs], _admission: Admission) -> Applied:
     """``deployment_activate``."""
     args = request.args
-    assert isinstance(args, arguments.DeploymentActivateArgs)
     return _become(tx, request, args.assistant_deployment_id, "active", "activated")
 
 
-def drain(tx: Transaction, request: Request, _admission: Admission) -> Applied:
+def drain(tx: Transaction, request: Request[DeploymentDrainArgs], _admission: Admission) -> Applied:
     """``deployment_drain``."""
     args = request.args
-    assert isinstance(args, arguments.DeploymentDrainArgs)
     return _become(tx, request, args.assistant_deployment_id, "drained", "drained")
 
 
-def _become(tx: Transaction, request: Request, deployment_id: str, status: str, what: str) -> Applied:
+def _become(tx: Transaction, request: AnyRequest, deployment_id: str, status: str, what: str) -> Applied:
     row = find(tx, deployment_id)
     if row is None:
         raise not_found("deployment", deployment_id)
@@ -191,20 +194,18 @@ def _become(tx: Transaction, request: Request, deployment_id: str, status: str, 
     return Applied(revision=row.revision)
 
 
-def show(view: View, request: Request, _admission: Admission) -> Served:
+def show(view: View, request: Request[DeploymentShowArgs], _admission: Admission) -> Served:
     """``deployment_show``."""
     args = request.args
-    assert isinstance(args, arguments.DeploymentShowArgs)
     row = find(view, args.assistant_deployment_id)
     if row is None:
         raise not_found("deployment", args.assistant_deployment_id)
     return Served(view.render(record(row)), row.revision)
 
 
-def list_(view: View, request: Request, _admission: Admission) -> Served:
+def list_(view: View, request: Request[DeploymentListArgs], _admission: Admission) -> Served:
     """``deployment_list``, narrowed by revision; the built-in one first."""
     args = request.args
-    assert isinstance(args, arguments.DeploymentListArgs)
     revision = optional(args.assistant_revision_id)
     if revision is not None and assistants.revision_position(view, revision) is None:
         raise not_found("assistant revision", revision)

@@ -32,8 +32,8 @@ from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows
 from tallyd.operations.results import Served, given
 from tallyd.store.filesystem import FileSystem
-from tallystick.protocol import arguments
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.service import DiagnoseArgs
 from tallystick.protocol.problems import invalid
 
 PASS: Final = "pass"
@@ -158,10 +158,9 @@ KCPS: Final = ("store_bootstrap", "journal_mode", AUDIT_CHAIN, ARTIFACT_STORE)
 """The protocol's own checks, which are always told."""
 
 
-def named_checks(request: Request) -> Sequence[str]:
+def named_checks(request: Request[DiagnoseArgs]) -> Sequence[str]:
     """The checks asked for by name. Raises Refusal ``invalid``."""
     args = request.args
-    assert isinstance(args, arguments.DiagnoseArgs)
     named = given(args.checks, ())
     for index, name in enumerate(named):
         if name not in CHECKS:
@@ -169,7 +168,7 @@ def named_checks(request: Request) -> Sequence[str]:
     return named
 
 
-def diagnose(view: View, request: Request, _admission: Admission, place: Place, in_slice: Slice) -> Served:
+def diagnose(view: View, request: AnyRequest, _admission: Admission, place: Place, in_slice: Slice) -> Served:
     """Runs the checks one after the other; ``in_slice`` gives each piece its own read transaction."""
     named, rows = named_checks(request), []
     for name in named or CHECKS:

@@ -30,8 +30,12 @@ from tallyd.operations import objects
 from tallyd.operations.contributions import refuse_unreachable
 from tallyd.operations.objects import ContributionRow, RelationRow
 from tallyd.operations.results import check_open, check_revision
-from tallystick.protocol import arguments
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.dispositions import (
+    ContributionSupersedeArgs,
+    ContributionWithdrawArgs,
+    RelationRetractArgs,
+)
 from tallystick.protocol.problems import cycle, forbidden, invalid, not_found
 
 CONTRIBUTION_SCHEMA: Final = "schema:contribution-disposition-v1"
@@ -104,19 +108,17 @@ def of(view: View, target: int) -> list[bytes]:
 
 
 # --- commands -----------------------------------------------------------------------------------------------
-def withdraw(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def withdraw(tx: Transaction, request: Request[ContributionWithdrawArgs], admission: Admission) -> Applied:
     """``contribution_withdraw``."""
     args = request.args
-    assert isinstance(args, arguments.ContributionWithdrawArgs)
     target, space = _contribution(tx, request, admission, args.contribution_ref)
     check_disposable(request, space)
     return dispose(tx, admission, space, target, WITHDRAWN, args.reason_class)
 
 
-def supersede(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def supersede(tx: Transaction, request: Request[ContributionSupersedeArgs], admission: Admission) -> Applied:
     """``contribution_supersede``: by another contribution of the space, whatever became of either."""
     args = request.args
-    assert isinstance(args, arguments.ContributionSupersedeArgs)
     target, space = _contribution(tx, request, admission, args.contribution_ref)
     check_disposable(request, space)
     replacement = objects.contribution(tx, args.replacement_ref)
@@ -131,10 +133,9 @@ def supersede(tx: Transaction, request: Request, admission: Admission) -> Applie
     return dispose(tx, admission, space, target, SUPERSEDED, args.reason_class, replacement.position)
 
 
-def retract(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def retract(tx: Transaction, request: Request[RelationRetractArgs], admission: Admission) -> Applied:
     """``relation_retract``."""
     args = request.args
-    assert isinstance(args, arguments.RelationRetractArgs)
     target = objects.relation(tx, args.relation_ref)
     space = _answered_for(tx, request, admission, "relation", args.relation_ref, target)
     assert target is not None
@@ -155,7 +156,7 @@ def _leads_to(view: View, replacement: int, target: int) -> bool:
 
 
 # --- what they share ----------------------------------------------------------------------------------------
-def check_disposable(request: Request, space: SpaceRow) -> None:
+def check_disposable(request: AnyRequest, space: SpaceRow) -> None:
     """Raises Refusal ``stale-revision`` where the space takes nothing new, or is at another revision."""
     check_open(space)
     check_revision(request, space.revision, f"space {space.space_id}")
@@ -212,7 +213,7 @@ def dispose(
 
 
 def _contribution(
-    tx: Transaction, request: Request, admission: Admission, ref: str
+    tx: Transaction, request: AnyRequest, admission: Admission, ref: str
 ) -> tuple[ContributionRow, SpaceRow]:
     target = objects.contribution(tx, ref)
     space = _answered_for(tx, request, admission, "contribution", ref, target)
@@ -222,7 +223,7 @@ def _contribution(
 
 def _answered_for(
     tx: Transaction,
-    request: Request,
+    request: AnyRequest,
     admission: Admission,
     what: str,
     ref: str,

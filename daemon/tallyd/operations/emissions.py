@@ -13,9 +13,10 @@ from tallyd.admission import Admission
 from tallyd.ledger import ids, skeleton
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.operations.servable import check_servable
-from tallystick.protocol import arguments, limits
+from tallystick.protocol import limits
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.emissions import ApplicationEventEmitArgs, ModelCompleteArgs
 from tallystick.protocol.problems import forbidden, invalid, unavailable
 
 RESERVED: Final = ("dev.kovee.", "dev.tallystick.")
@@ -24,12 +25,11 @@ _AROUND_PAYLOAD: Final = 4
 """Reply, result, list and event stand around a payload where events are read."""
 
 
-def emit(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def emit(tx: Transaction, request: Request[ApplicationEventEmitArgs], admission: Admission) -> Applied:
     """``application_event_emit``: into the stream of the invocation's space, or, where it has none, its
     own.
     """
     args = request.args
-    assert isinstance(args, arguments.ApplicationEventEmitArgs)
     invocation = admission.invocation
     assert invocation is not None
     if args.type.startswith(RESERVED):
@@ -72,11 +72,9 @@ def emit(tx: Transaction, request: Request, admission: Admission) -> Applied:
     return Applied(result=skeleton.encode(said))
 
 
-def complete_model(_tx: Transaction, request: Request, _admission: Admission) -> Applied:
+def complete_model(_tx: Transaction, request: AnyRequest, _admission: Admission) -> Applied:
     """``model_complete``: whose turn it is does not matter where nobody has one. It says no outcome, since
     nothing is gained by sending it again.
     """
-    assert isinstance(request.args, arguments.ModelCompleteArgs)
-    raise unavailable(
-        "no authority for model calls is configured: this daemon sends nothing to any provider"
-    )
+    assert isinstance(request.args, ModelCompleteArgs)
+    raise unavailable("no authority for model calls is configured: this daemon sends nothing to any provider")

@@ -30,8 +30,8 @@ from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations import artifact_rows, artifacts, lenses, objects
 from tallyd.operations.dispositions import REDACTED, dispose, refuse_second
 from tallyd.operations.results import check_revision
-from tallystick.protocol import arguments
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.erasure import ContributionRedactArgs, TallystickEraseArgs
 from tallystick.protocol.problems import forbidden, invalid, not_found
 
 ERASURE_SCHEMA: Final = "schema:tallystick-erasure-v1"
@@ -99,12 +99,11 @@ def _begin(tx: Transaction, admission: Admission, subject: str, reason_class: st
 
 
 # --- contributions ------------------------------------------------------------------------------------------
-def redact(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def redact(tx: Transaction, request: Request[ContributionRedactArgs], admission: Admission) -> Applied:
     """``contribution_redact``: in any status of the space. The record stays, its body says that it was
     redacted.
     """
     args = request.args
-    assert isinstance(args, arguments.ContributionRedactArgs)
     ref = args.contribution_ref
     target = objects.contribution(tx, ref)
     space = None if target is None else tx.space_at(target.space)
@@ -126,16 +125,15 @@ def redact(tx: Transaction, request: Request, admission: Admission) -> Applied:
     return applied
 
 
-def _check_steward(tx: Transaction, request: Request, admission: Admission, space: SpaceRow) -> None:
+def _check_steward(tx: Transaction, request: AnyRequest, admission: Admission, space: SpaceRow) -> None:
     otherwise = f"{request.operation.name} is for stewards of space {space.space_id}"
     check_rights(tx, admission, space, may_steward, otherwise)
 
 
 # --- everything else ----------------------------------------------------------------------------------------
-def erase(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def erase(tx: Transaction, request: Request[TallystickEraseArgs], admission: Admission) -> Applied:
     """``tallystick_erase``."""
     args = request.args
-    assert isinstance(args, arguments.TallystickEraseArgs)
     if args.object_ref is not UNSET and args.object_ref.startswith("art-"):
         return _erase_artifact(tx, admission, args.object_ref, args.reason_class)
     if args.object_ref is not UNSET:
@@ -226,7 +224,7 @@ def _seen(tx: Transaction, admission: Admission, row: LogRow) -> bool:
 
 
 def _check_may_erase(
-    tx: Transaction, request: Request, admission: Admission, subject: str, row: LogRow
+    tx: Transaction, request: AnyRequest, admission: Admission, subject: str, row: LogRow
 ) -> None:
     """Stewards of the space that it stands in; the owner everywhere."""
     if admission.agent is None:

@@ -15,8 +15,9 @@ from tallyd.ledger.view import ProjectRow, View
 from tallyd.ledger.withheld import ABOVE_CEILING, NOT_VISIBLE
 from tallyd.operations import lenses, policy_changes
 from tallyd.operations.results import Served, optional
-from tallystick.protocol import arguments, limits
+from tallystick.protocol import limits
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.families.events import EventPayloadArgs, EventsReadArgs, EventsWaitArgs
 from tallystick.protocol.problems import cursor_expired, invalid, not_found
 
 
@@ -145,10 +146,9 @@ def look(view: View, admission: Admission, follow: Follow, limit: int) -> tuple[
     return found, view.cursors.token(follow.source, found.seen, f=follow.f)
 
 
-def read(view: View, request: Request, admission: Admission) -> Served:
+def read(view: View, request: Request[EventsReadArgs], admission: Admission) -> Served:
     """``events_read``."""
     args = request.args
-    assert isinstance(args, arguments.EventsReadArgs)
     project = source_of(view, admission, args.source, optional(args.project_id))
     follow = follow_project(view, project, optional(args.after_cursor), optional(args.type_prefixes) or ())
     found, cursor = look(view, admission, follow, args.limit)
@@ -167,10 +167,9 @@ WAIT_EVENTS_MAX: Final = limits.PAGE_ITEMS_MAX
 class Following:
     """An ``events_wait``: where it stands. It holds no transaction between two looks."""
 
-    def __init__(self, view: View, request: Request, admission: Admission) -> None:
+    def __init__(self, view: View, request: Request[EventsWaitArgs], admission: Admission) -> None:
         """Raises Refusal as ``events_read`` does."""
         args = request.args
-        assert isinstance(args, arguments.EventsWaitArgs)
         project = source_of(view, admission, args.source, None)
         filters = optional(args.filters)
         prefixes = None if filters is None else optional(filters.type_prefixes)
@@ -192,10 +191,9 @@ class Following:
         return bool(found.events), skeleton.encode({"events": events_found, "next_cursor": cursor})
 
 
-def payload(view: View, request: Request, admission: Admission) -> Served:
+def payload(view: View, request: Request[EventPayloadArgs], admission: Admission) -> Served:
     """``event_payload``."""
     args = request.args
-    assert isinstance(args, arguments.EventPayloadArgs)
     position = view.position_of("evt", args.event_id)
     row = None if position is None else log.read(view.db, position)
     if row is None or row.event_id != ids.digits("evt", args.event_id):

@@ -11,9 +11,9 @@ from tallyd.ledger import ids, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations.results import Served, branch_of, check_revision, space_in
-from tallystick.protocol import arguments
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.families.context import FrontierPinArgs, FrontierShowArgs
 from tallystick.protocol.problems import not_found
 
 FRONTIER_SCHEMA: Final = "schema:space-frontier-v1"
@@ -77,10 +77,9 @@ def pin_row(tx: Transaction, space: SpaceRow, digits: bytes) -> FrontierRow:
     return row
 
 
-def pin(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def pin(tx: Transaction, request: Request[FrontierPinArgs], admission: Admission) -> Applied:
     """``frontier_pin``: in any status of the space, whose revision it leaves alone."""
     args = request.args
-    assert isinstance(args, arguments.FrontierPinArgs)
     assert admission.project is not None
     space = space_in(tx, admission, args.space_id)
     branch_of(space, args.branch_id)
@@ -110,10 +109,9 @@ def at(view: View, position: int) -> FrontierRow:
     return FrontierRow(*row)
 
 
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[FrontierShowArgs], admission: Admission) -> Served:
     """``frontier_show``."""
     args = request.args
-    assert isinstance(args, arguments.FrontierShowArgs)
     assert admission.project is not None
     position = view.position_of("front", args.frontier_id)
     values = None if position is None else view.db.execute(_SELECT, (position,)).fetchone()

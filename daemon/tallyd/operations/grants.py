@@ -26,8 +26,12 @@ from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations.participants import OWNERS_AUTHORITY, check_subject, refuse_archived
 from tallyd.operations.results import Served, check_revision, optional, space_in
-from tallystick.protocol import arguments
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.families.grants import (
+    SpaceAccessGrantCreateArgs,
+    SpaceAccessGrantListArgs,
+    SpaceAccessGrantRevokeArgs,
+)
 from tallystick.protocol.problems import invalid, not_found, stale_revision
 
 GRANT_SCHEMA: Final = "schema:space-access-grant-v1"
@@ -94,10 +98,9 @@ def record(space_id: str, row: GrantRow, now_ms: int) -> bytes:
     return skeleton.encode(said)
 
 
-def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def create(tx: Transaction, request: Request[SpaceAccessGrantCreateArgs], admission: Admission) -> Applied:
     """``space_access_grant_create``."""
     args = request.args
-    assert isinstance(args, arguments.SpaceAccessGrantCreateArgs)
     space = space_in(tx, admission, args.space_id)
     check_revision(request, space.revision, f"space {space.space_id}")
     refuse_archived(space)
@@ -131,10 +134,9 @@ def _still_to_come(tx: Transaction, expires_at: str) -> int:
     return expires_ms
 
 
-def revoke(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def revoke(tx: Transaction, request: Request[SpaceAccessGrantRevokeArgs], admission: Admission) -> Applied:
     """``space_access_grant_revoke``: an expired one too."""
     args = request.args
-    assert isinstance(args, arguments.SpaceAccessGrantRevokeArgs)
     row, space = _find(tx, admission, args.space_access_id)
     check_revision(request, row.revision, f"grant {row.grant_id}")
     after = LIFECYCLE[row.status].get(REVOKE)
@@ -179,10 +181,9 @@ def _find(view: View, admission: Admission, grant_id: str) -> tuple[GrantRow, Sp
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: Request[SpaceAccessGrantListArgs], admission: Admission) -> Served:
     """``space_access_grant_list``: in the order in which they were given, whatever became of them."""
     args = request.args
-    assert isinstance(args, arguments.SpaceAccessGrantListArgs)
     space, project = space_in(view, admission, args.space_id), admission.project
     assert project is not None
     asked = pages.ask(f"list:grants:{space.space_id}", args)

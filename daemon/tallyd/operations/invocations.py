@@ -16,10 +16,15 @@ from tallyd.operations import assemblies, deployments
 from tallyd.operations.assemblies import AssemblyRow
 from tallyd.operations.deployments import DeploymentRow
 from tallyd.operations.results import Served, branch_of, check_revision, given, optional, space_in
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import cod
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.invocations import (
+    InvocationCancelArgs,
+    InvocationCreateArgs,
+    InvocationListArgs,
+    InvocationShowArgs,
+)
 from tallystick.protocol.problems import deadline_exceeded, forbidden, invalid, not_found, stale_revision
 
 INVOCATION_SCHEMA: Final = "schema:invocation-v1"
@@ -77,10 +82,9 @@ def change(tx: Transaction, row: InvocationRow, **columns: int | str | None) -> 
 
 
 # --- create -------------------------------------------------------------------------------------------------
-def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def create(tx: Transaction, request: Request[InvocationCreateArgs], admission: Admission) -> Applied:
     """``invocation_create``: queued, to be claimed by a worker of an active deployment."""
     args = request.args
-    assert isinstance(args, arguments.InvocationCreateArgs)
     project = admission.project
     assert project is not None
     if args.context_assembly_digest is not msgspec.UNSET and args.context_assembly_ref is msgspec.UNSET:
@@ -105,7 +109,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     return Applied(result=record(row), revision=1)
 
 
-def _active_deployment(tx: Transaction, args: arguments.InvocationCreateArgs) -> DeploymentRow:
+def _active_deployment(tx: Transaction, args: InvocationCreateArgs) -> DeploymentRow:
     deployment = deployments.find(tx, args.assistant_deployment_id)
     if deployment is None or deployment.status != "active":
         raise not_found("active deployment", args.assistant_deployment_id)
@@ -117,7 +121,7 @@ def _active_deployment(tx: Transaction, args: arguments.InvocationCreateArgs) ->
     return deployment
 
 
-def _space_of(tx: Transaction, admission: Admission, args: arguments.InvocationCreateArgs) -> SpaceRow | None:
+def _space_of(tx: Transaction, admission: Admission, args: InvocationCreateArgs) -> SpaceRow | None:
     space_id, branch_id = optional(args.space_id), optional(args.branch_id)
     if space_id is None:
         if branch_id is not None:
@@ -132,7 +136,7 @@ def _space_of(tx: Transaction, admission: Admission, args: arguments.InvocationC
 
 
 def _assembly_of(
-    tx: Transaction, project: ProjectRow, space: SpaceRow | None, args: arguments.InvocationCreateArgs
+    tx: Transaction, project: ProjectRow, space: SpaceRow | None, args: InvocationCreateArgs
 ) -> AssemblyRow | None:
     ref = optional(args.context_assembly_ref)
     if ref is None:
@@ -153,7 +157,7 @@ def _assembly_of(
 
 def _row(
     tx: Transaction,
-    request: Request,
+    request: Request[InvocationCreateArgs],
     project: ProjectRow,
     space: SpaceRow | None,
     assembly: AssemblyRow | None,
@@ -161,7 +165,6 @@ def _row(
     deadline_ms: int,
 ) -> InvocationRow:
     args = request.args
-    assert isinstance(args, arguments.InvocationCreateArgs)
     digits = tx.new_id()
     not_before = given(args.not_before, tx.now)
     max_attempts = given(args.max_attempts, 1)
@@ -187,7 +190,7 @@ def _row(
 
 def _immutable(
     tx: Transaction,
-    request: Request,
+    request: Request[InvocationCreateArgs],
     project: ProjectRow,
     assembly: AssemblyRow | None,
     deployment: DeploymentRow,
@@ -197,7 +200,6 @@ def _immutable(
     constants.
     """
     args = request.args
-    assert isinstance(args, arguments.InvocationCreateArgs)
     assert request.meta is not None
     name = deployment.deployment_id.removeprefix("dep-")
     configured = deployments.configuration(deployment)
@@ -246,10 +248,9 @@ def _immutable(
 _CANCELABLE: Final = frozenset({"queued", "claimed", "running"})
 
 
-def cancel(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def cancel(tx: Transaction, request: Request[InvocationCancelArgs], admission: Admission) -> Applied:
     """``invocation_cancel`` on the client socket: ends the invocation, and fences a worker that has it."""
     args = request.args
-    assert isinstance(args, arguments.InvocationCancelArgs)
     row = _in_project(tx, admission, args.invocation_id)
     space = None if row.space is None else tx.space_at(row.space)
     _check_may_invoke(tx, request, admission, space)
@@ -298,7 +299,7 @@ def sees(view: View, admission: Admission, row: InvocationRow) -> bool:
 
 
 def _check_may_invoke(
-    tx: Transaction, request: Request, admission: Admission, space: SpaceRow | None
+    tx: Transaction, request: AnyRequest, admission: Admission, space: SpaceRow | None
 ) -> None:
     """Raises Refusal ``forbidden`` unless the actor writes where the invocation stands."""
     if admission.agent is None:
@@ -309,20 +310,18 @@ def _check_may_invoke(
     check_rights(tx, admission, space, may_write(request.operation.name), otherwise)
 
 
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[InvocationShowArgs], admission: Admission) -> Served:
     """``invocation_show``."""
     args = request.args
-    assert isinstance(args, arguments.InvocationShowArgs)
     row = _in_project(view, admission, args.invocation_id)
     return Served(record(row), row.revision)
 
 
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: Request[InvocationListArgs], admission: Admission) -> Served:
     """``invocation_list``: a project's invocations, narrowed by deployment, space and state as they are
     now.
     """
     args = request.args
-    assert isinstance(args, arguments.InvocationListArgs)
     project = admission.project
     assert project is not None
     deployment, space_id, state = (

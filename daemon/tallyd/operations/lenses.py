@@ -33,9 +33,16 @@ from tallyd.ledger.view import SpaceRow, Value, View
 from tallyd.operations import lens_query
 from tallyd.operations.results import Served, check_revision, given, space_in
 from tallyd.operations.servable import check_servable
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.lenses import (
+    LensCreateArgs,
+    LensListArgs,
+    LensReadArgs,
+    LensRevokeArgs,
+    LensShowArgs,
+    LensUpdateArgs,
+)
 from tallystick.protocol.lens_grammar import read_query, read_sort
 from tallystick.protocol.problems import forbidden, invalid, not_found
 from tallystick.protocol.shapes import JsonObject, Misshapen
@@ -227,10 +234,9 @@ def event_shown(view: View, admission: Admission, row: log.LogRow) -> bool:
 
 
 # --- commands -----------------------------------------------------------------------------------------------
-def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def create(tx: Transaction, request: Request[LensCreateArgs], admission: Admission) -> Applied:
     """``lens_create``: whatever its query says; the expected revision is the space's."""
     args = request.args
-    assert isinstance(args, arguments.LensCreateArgs)
     space = space_in(tx, admission, args.space_id)
     check_revision(request, space.revision, f"space {space.space_id}")
     _refuse_archived(space)
@@ -257,10 +263,9 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
     return _told(tx, space, row, "created", digits)
 
 
-def update(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def update(tx: Transaction, request: Request[LensUpdateArgs], admission: Admission) -> Applied:
     """``lens_update``: what is left out stays; with nothing named it is a revision all the same."""
     args = request.args
-    assert isinstance(args, arguments.LensUpdateArgs)
     row, space, _ = _changeable(tx, request, admission, args.lens_id)
     said: dict[str, JsonObject | UnsetType] = {
         "query": args.query_ast,
@@ -276,16 +281,15 @@ def update(tx: Transaction, request: Request, admission: Admission) -> Applied:
     return _told(tx, space, _changed(tx, row, **columns), "updated", tx.new_id())
 
 
-def revoke(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def revoke(tx: Transaction, request: Request[LensRevokeArgs], admission: Admission) -> Applied:
     """``lens_revoke``: it is gone, and its events stay."""
     args = request.args
-    assert isinstance(args, arguments.LensRevokeArgs)
     row, space, status = _changeable(tx, request, admission, args.lens_id)
     return _told(tx, space, _changed(tx, row, status=status), "revoked", tx.new_id())
 
 
 def _changeable(
-    tx: Transaction, request: Request, admission: Admission, lens_id: str
+    tx: Transaction, request: AnyRequest, admission: Admission, lens_id: str
 ) -> tuple[LensRow, SpaceRow, str]:
     """The lens that the command may change, its space, and the status after it. Raises Refusal."""
     row, space = _find(tx, admission, lens_id)
@@ -344,18 +348,16 @@ def _told(tx: Transaction, space: SpaceRow, row: LensRow, done: str, event_digit
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[LensShowArgs], admission: Admission) -> Served:
     """``lens_show``."""
     args = request.args
-    assert isinstance(args, arguments.LensShowArgs)
     row, space = _find(view, admission, args.lens_id)
     return Served(view.render(record(space, row)), row.revision)
 
 
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: Request[LensListArgs], admission: Admission) -> Served:
     """``lens_list``: the space's lenses that are there for the actor, the built-in ones first."""
     args = request.args
-    assert isinstance(args, arguments.LensListArgs)
     space, project = space_in(view, admission, args.space_id), admission.project
     assert project is not None
     asked = pages.ask(f"list:lenses:{space.space_id}", args)
@@ -384,10 +386,9 @@ def _rows(view: View, space: SpaceRow, snapshot: pages.Snapshot) -> Iterator[tup
         yield values[0], LensRow(*values)
 
 
-def read(view: View, request: Request, admission: Admission) -> Served:
+def read(view: View, request: Request[LensReadArgs], admission: Admission) -> Served:
     """``lens_read``: what is seen through a lens, a page at a time."""
     args = request.args
-    assert isinstance(args, arguments.LensReadArgs)
     row, space = _find(view, admission, args.lens_id)
     project = admission.project
     assert project is not None

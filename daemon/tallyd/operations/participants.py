@@ -32,9 +32,15 @@ from tallyd.ledger import agents, ids, pages, skeleton
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, Value, View
 from tallyd.operations.results import Served, check_revision, given, optional, space_in
-from tallystick.protocol import arguments
 from tallystick.protocol.digests import cod
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.participants import (
+    SpaceParticipantActivateArgs,
+    SpaceParticipantAddArgs,
+    SpaceParticipantListArgs,
+    SpaceParticipantRemoveArgs,
+    SpaceParticipantUpdateArgs,
+)
 from tallystick.protocol.problems import forbidden, invalid, not_found, stale_revision
 
 PARTICIPANT_SCHEMA: Final = "schema:space-participant-v1"
@@ -108,10 +114,9 @@ def subject_digest(space_id: str, row: ParticipantRow) -> str:
 
 
 # --- commands -----------------------------------------------------------------------------------------------
-def add(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def add(tx: Transaction, request: Request[SpaceParticipantAddArgs], admission: Admission) -> Applied:
     """``space_participant_add``: proposes somebody."""
     args = request.args
-    assert isinstance(args, arguments.SpaceParticipantAddArgs)
     space = space_in(tx, admission, args.space_id)
     check_revision(request, space.revision, f"space {space.space_id}")
     refuse_archived(space)
@@ -157,10 +162,11 @@ def check_subject(view: View, subject: str, kind: str | None = None) -> None:
         raise invalid(f"$.args.kind: agent {subject} takes part as a service, not as a {kind}")
 
 
-def activate(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def activate(
+    tx: Transaction, request: Request[SpaceParticipantActivateArgs], admission: Admission
+) -> Applied:
     """``space_participant_activate``: exactly what is proposed now."""
     args = request.args
-    assert isinstance(args, arguments.SpaceParticipantActivateArgs)
     row, space = _find(tx, admission, args.participant_id)
     _check_done(request, space, row, ACTIVATE)
     if args.subject_digest != subject_digest(space.space_id, row):
@@ -172,10 +178,9 @@ def activate(tx: Transaction, request: Request, admission: Admission) -> Applied
     return _changed(tx, space, row, "activated", status=LIFECYCLE[row.status][ACTIVATE])
 
 
-def update(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def update(tx: Transaction, request: Request[SpaceParticipantUpdateArgs], admission: Admission) -> Applied:
     """``space_participant_update``: what is left out stays; with nothing named it is a revision too."""
     args = request.args
-    assert isinstance(args, arguments.SpaceParticipantUpdateArgs)
     row, space = _steered(tx, request, admission, args.participant_id)
     role, status = given(args.role, row.role), optional(args.status)
     _refuse_raising_oneself(admission, row, role, status)
@@ -203,10 +208,9 @@ def _refuse_raising_oneself(admission: Admission, row: ParticipantRow, role: str
         )
 
 
-def remove(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def remove(tx: Transaction, request: Request[SpaceParticipantRemoveArgs], admission: Admission) -> Applied:
     """``space_participant_remove``: for good; what they wrote stands."""
     args = request.args
-    assert isinstance(args, arguments.SpaceParticipantRemoveArgs)
     row, space = _steered(tx, request, admission, args.participant_id)
     _check_done(request, space, row, REMOVE)
     return _changed(tx, space, row, "removed", status=LIFECYCLE[row.status][REMOVE])
@@ -263,7 +267,7 @@ def refuse_archived(space: SpaceRow) -> None:
         )
 
 
-def _check_done(request: Request, space: SpaceRow, row: ParticipantRow, done: str) -> None:
+def _check_done(request: AnyRequest, space: SpaceRow, row: ParticipantRow, done: str) -> None:
     """Revision, space, status. Raises Refusal ``stale-revision`` or ``invalid``."""
     check_revision(request, row.revision, f"participant {row.participant_id}")
     refuse_archived(space)
@@ -318,7 +322,7 @@ def _find(view: View, admission: Admission, participant_id: str) -> tuple[Partic
 
 
 def _steered(
-    view: View, request: Request, admission: Admission, participant_id: str
+    view: View, request: AnyRequest, admission: Admission, participant_id: str
 ) -> tuple[ParticipantRow, SpaceRow]:
     """The same for whoever answers for the space. Raises Refusal ``not-found`` or ``forbidden``."""
     row, space = _find(view, admission, participant_id)
@@ -330,10 +334,9 @@ def _steered(
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: Request[SpaceParticipantListArgs], admission: Admission) -> Served:
     """``space_participant_list``: in the order in which they came, whatever became of them."""
     args = request.args
-    assert isinstance(args, arguments.SpaceParticipantListArgs)
     space, project = space_in(view, admission, args.space_id), admission.project
     assert project is not None
     asked = pages.ask(f"list:participants:{space.space_id}", args)

@@ -19,8 +19,13 @@ from tallyd.ledger.view import ProjectRow, View
 from tallyd.operations import prepared
 from tallyd.operations.prepared import ChangeRow, Family, Scope
 from tallyd.operations.results import Served, check_revision, given
-from tallystick.protocol import arguments
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.access_changes import (
+    ProjectAccessPolicyChangeCancelArgs,
+    ProjectAccessPolicyChangeConfirmArgs,
+    ProjectAccessPolicyChangePrepareArgs,
+    ProjectAccessPolicyChangeShowArgs,
+)
 from tallystick.protocol.problems import not_found
 
 POLICY_CHANGE: Final = Family(
@@ -33,10 +38,11 @@ POLICY_CHANGE: Final = Family(
 )
 
 
-def prepare(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def prepare(
+    tx: Transaction, request: Request[ProjectAccessPolicyChangePrepareArgs], admission: Admission
+) -> Applied:
     """``project_access_policy_change_prepare``."""
     args = request.args
-    assert isinstance(args, arguments.ProjectAccessPolicyChangePrepareArgs)
     project = _project(admission)
     check_revision(request, project.revision, f"project {project.project_id}")
     policy = given(args.proposed_policy_set_ref, project.policy_set_ref)
@@ -84,10 +90,11 @@ def effective_change(orders: Orders, project: ProjectRow, policy: str, classific
     return "incomparable"
 
 
-def confirm(tx: Transaction, request: Request, admission: Admission) -> Applied | Refused:
+def confirm(
+    tx: Transaction, request: Request[ProjectAccessPolicyChangeConfirmArgs], admission: Admission
+) -> Applied | Refused:
     """``project_access_policy_change_confirm``."""
     args = request.args
-    assert isinstance(args, arguments.ProjectAccessPolicyChangeConfirmArgs)
     project = _project(admission)
     row = _find(tx, project, args.change_id)
     prepared.check_prepared(request, POLICY_CHANGE, row, prepared.CONFIRM)
@@ -111,10 +118,11 @@ class _Proposed(msgspec.Struct):
     proposed_default_classification_ref: str
 
 
-def cancel(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def cancel(
+    tx: Transaction, request: Request[ProjectAccessPolicyChangeCancelArgs], admission: Admission
+) -> Applied:
     """``project_access_policy_change_cancel``."""
     args = request.args
-    assert isinstance(args, arguments.ProjectAccessPolicyChangeCancelArgs)
     project = _project(admission)
     row = _find(tx, project, args.change_id)
     prepared.check_prepared(request, POLICY_CHANGE, row, prepared.CANCEL)
@@ -122,17 +130,16 @@ def cancel(tx: Transaction, request: Request, admission: Admission) -> Applied:
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[ProjectAccessPolicyChangeShowArgs], admission: Admission) -> Served:
     """``project_access_policy_change_show``."""
     args = request.args
-    assert isinstance(args, arguments.ProjectAccessPolicyChangeShowArgs)
     row = _find(view, _project(admission), args.change_id)
     if not _shown(view, admission, row):
         raise not_found("policy change", args.change_id)
     return Served(prepared.record(POLICY_CHANGE, row), row.revision)
 
 
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: AnyRequest, admission: Admission) -> Served:
     """``project_access_policy_change_list``: the project's changes, in whatever state."""
     project = _project(admission)
     asked = pages.ask(f"list:papc:{project.project_id}", request.args)

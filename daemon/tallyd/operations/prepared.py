@@ -40,7 +40,7 @@ from tallyd.ledger.view import ProjectRow, Value, View
 from tallyd.operations.results import check_revision
 from tallystick.protocol import limits
 from tallystick.protocol.digests import cod
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.problems import Refusal, invalid, stale_revision
 
 PREPARED: Final = "prepared"
@@ -244,7 +244,7 @@ def item_set_digest(view: View, spaces: Iterable[int]) -> bytes:
 
 
 # --- ending -------------------------------------------------------------------------------------------------
-def check_prepared(request: Request, family: Family, row: ChangeRow, done: str) -> None:
+def check_prepared(request: AnyRequest, family: Family, row: ChangeRow, done: str) -> None:
     """Raises Refusal ``stale-revision`` for what may not be done to a change in its state, and then where
     the command expects another revision of it: the state is looked at first (KCP 16.1).
     """
@@ -290,9 +290,7 @@ def _moved(tx: Transaction, row: ChangeRow, done: str, **more: Value) -> ChangeR
     return msgspec.structs.replace(row, **columns)
 
 
-def _told(
-    tx: Transaction, family: Family, scope: Scope, row: ChangeRow, event_digits: bytes
-) -> Applied:
+def _told(tx: Transaction, family: Family, scope: Scope, row: ChangeRow, event_digits: bytes) -> Applied:
     """The change's event, in its subject's stream, classified as what else is told of the subject."""
     tx.emit(
         Event(

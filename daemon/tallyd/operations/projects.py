@@ -10,9 +10,9 @@ from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import PROJECT_COLUMNS, ProjectRow, View
 from tallyd.operations.results import Served, check_revision, given
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.projects import ProjectCreateArgs, ProjectUpdateMetadataArgs
 from tallystick.protocol.problems import stale_revision
 
 PROJECT_SCHEMA: Final = "schema:project-v1"
@@ -37,10 +37,9 @@ def record(row: ProjectRow) -> bytes:
     )
 
 
-def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def create(tx: Transaction, request: Request[ProjectCreateArgs], admission: Admission) -> Applied:
     """``project_create``: an active project at revision 1."""
     args = request.args
-    assert isinstance(args, arguments.ProjectCreateArgs)
     check_revision(request, 0, "a project that is not there yet")
     digits = tx.new_id()
     name, _ = tx.seal(canonical(args.name))
@@ -76,10 +75,11 @@ METADATA_WHILE: Final = frozenset({"active"})
 """In which status a project may be renamed."""
 
 
-def update_metadata(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def update_metadata(
+    tx: Transaction, request: Request[ProjectUpdateMetadataArgs], admission: Admission
+) -> Applied:
     """``project_update_metadata``: another name, or the same one again, which is a revision too."""
     args = request.args
-    assert isinstance(args, arguments.ProjectUpdateMetadataArgs)
     project = admission.project
     assert project is not None
     if project.status not in METADATA_WHILE:
@@ -106,13 +106,13 @@ def update_metadata(tx: Transaction, request: Request, admission: Admission) -> 
     return Applied(revision=row.revision)
 
 
-def show(view: View, _request: Request, admission: Admission) -> Served:
+def show(view: View, _request: AnyRequest, admission: Admission) -> Served:
     """``project_show``."""
     assert admission.project is not None
     return Served(view.render(record(admission.project)), admission.project.revision)
 
 
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: AnyRequest, admission: Admission) -> Served:
     """``project_list``: in the order in which they were made."""
     asked = pages.ask("list:projects", request.args)
     snapshot = pages.open_page(view, asked, "projects")
@@ -130,7 +130,7 @@ def _rows(view: View, admission: Admission, snapshot: pages.Snapshot) -> Iterato
             yield row.position, view.render(record(row))
 
 
-def realm_show(view: View, _request: Request, _admission: Admission) -> Served:
+def realm_show(view: View, _request: AnyRequest, _admission: Admission) -> Served:
     """``realm_show``: the one realm of a personal store."""
     row = view.one(
         "SELECT revision, name, status, home_region, auth_policy_ref, retention_policy_ref, "

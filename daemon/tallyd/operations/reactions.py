@@ -19,8 +19,8 @@ from tallyd.operations import objects
 from tallyd.operations.contributions import refuse_unreachable
 from tallyd.operations.objects import ContributionRow, RelationRow
 from tallyd.operations.results import check_open, check_revision, space_in
-from tallystick.protocol import arguments
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.families.reactions import ReactionSetArgs
 from tallystick.protocol.problems import not_found, stale_revision
 
 REACTION_SCHEMA: Final = "schema:reaction-v1"
@@ -68,10 +68,9 @@ def record(space_id: str, target_ref: str, target: ContributionRow | RelationRow
     )
 
 
-def set_(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def set_(tx: Transaction, request: Request[ReactionSetArgs], admission: Admission) -> Applied:
     """``reaction_set``."""
     args = request.args
-    assert isinstance(args, arguments.ReactionSetArgs)
     space = space_in(tx, admission, args.space_id)
     check_open(space)
     check_revision(request, space.revision, f"space {space.space_id}")
@@ -102,7 +101,7 @@ def set_(tx: Transaction, request: Request, admission: Admission) -> Applied:
 
 
 def _target(
-    tx: Transaction, admission: Admission, space: SpaceRow, args: arguments.ReactionSetArgs
+    tx: Transaction, admission: Admission, space: SpaceRow, args: ReactionSetArgs
 ) -> ContributionRow | RelationRow:
     """Raises Refusal ``not-found``, ``forbidden`` or ``stale-revision``."""
     target = objects.in_space(tx, space, args.target_ref)
@@ -124,7 +123,7 @@ def _find(view: View, target: int, actor: str, key: str) -> ReactionRow | None:
 
 def _new(
     tx: Transaction,
-    args: arguments.ReactionSetArgs,
+    args: ReactionSetArgs,
     space: SpaceRow,
     target: ContributionRow | RelationRow,
     actor: str,

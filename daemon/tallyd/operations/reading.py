@@ -26,8 +26,19 @@ from tallyd.operations.contributions import refuse_unreachable
 from tallyd.operations.dispositions import DispositionRow
 from tallyd.operations.frontiers import FrontierRow
 from tallyd.operations.results import Served, branch_of, optional, space_in
-from tallystick.protocol import arguments
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.families.context import (
+    TallystickAssemblyListArgs,
+    TallystickBranchShowArgs,
+    TallystickFrontierListArgs,
+)
+from tallystick.protocol.families.contributions import (
+    TallystickContributionListArgs,
+    TallystickRelationListArgs,
+    TallystickRelationShowArgs,
+)
+from tallystick.protocol.families.dispositions import TallystickDispositionListArgs
+from tallystick.protocol.families.events import TallystickEventsReadArgs
 from tallystick.protocol.problems import forbidden, not_found
 
 Rows = Iterator[tuple[int, bytes]]
@@ -90,10 +101,11 @@ _LOG_COLUMNS: Final = ", ".join(f"log.{name}" for name in log.COLUMNS)
 
 
 # --- contributions and relations ----------------------------------------------------------------------------
-def contribution_list(view: View, request: Request, admission: Admission) -> Served:
+def contribution_list(
+    view: View, request: Request[TallystickContributionListArgs], admission: Admission
+) -> Served:
     """``tallystick_contribution_list``."""
     args = request.args
-    assert isinstance(args, arguments.TallystickContributionListArgs)
     space = space_in(view, admission, args.space_id)
     branch, kind = optional(args.branch_id), optional(args.kind)
     if branch is not None:
@@ -103,10 +115,9 @@ def contribution_list(view: View, request: Request, admission: Admission) -> Ser
     return _disposed(view, admission, space, asked, "contribution", wanted)
 
 
-def relation_list(view: View, request: Request, admission: Admission) -> Served:
+def relation_list(view: View, request: Request[TallystickRelationListArgs], admission: Admission) -> Served:
     """``tallystick_relation_list``: an object that is not in the space has no relations there."""
     args = request.args
-    assert isinstance(args, arguments.TallystickRelationListArgs)
     space = space_in(view, admission, args.space_id)
     kind, ref = optional(args.kind), optional(args.object_ref)
     end = None if ref is None else objects.in_space(view, space, ref)
@@ -168,10 +179,9 @@ def disposed_item(view: View, what: str, row: LogRow) -> bytes:
     return skeleton.encode(said)
 
 
-def relation_show(view: View, request: Request, admission: Admission) -> Served:
+def relation_show(view: View, request: Request[TallystickRelationShowArgs], admission: Admission) -> Served:
     """``tallystick_relation_show``."""
     args = request.args
-    assert isinstance(args, arguments.TallystickRelationShowArgs)
     row, project = objects.relation(view, args.relation_id), admission.project
     space = None if row is None else view.space_at(row.space)
     if row is None or space is None or project is None or space.project != project.position:
@@ -183,10 +193,11 @@ def relation_show(view: View, request: Request, admission: Admission) -> Served:
 
 
 # --- what became of things ----------------------------------------------------------------------------------
-def disposition_list(view: View, request: Request, admission: Admission) -> Served:
+def disposition_list(
+    view: View, request: Request[TallystickDispositionListArgs], admission: Admission
+) -> Served:
     """``tallystick_disposition_list``: each is classified as what it is about."""
     args = request.args
-    assert isinstance(args, arguments.TallystickDispositionListArgs)
     space, kind = space_in(view, admission, args.space_id), optional(args.kind)
     asked = pages.ask(f"list:dispositions:{space.space_id}", args, (kind,))
     withheld = Withheld()
@@ -226,10 +237,9 @@ def _disposition_rows(
 
 
 # --- branches, frontiers, assemblies ------------------------------------------------------------------------
-def branch_show(view: View, request: Request, admission: Admission) -> Served:
+def branch_show(view: View, request: Request[TallystickBranchShowArgs], admission: Admission) -> Served:
     """``tallystick_branch_show``: its head is what an append is compared with."""
     args = request.args
-    assert isinstance(args, arguments.TallystickBranchShowArgs)
     position, project = view.position_of("branch", args.branch_id), admission.project
     space = None if position is None else view.space_at(position)
     if space is None or project is None or space.project != project.position:
@@ -247,12 +257,11 @@ def branch_show(view: View, request: Request, admission: Admission) -> Served:
     return Served(skeleton.encode(said), space.revision)
 
 
-def frontier_list(view: View, request: Request, admission: Admission) -> Served:
+def frontier_list(view: View, request: Request[TallystickFrontierListArgs], admission: Admission) -> Served:
     """``tallystick_frontier_list``: those that assemblies pinned, too. A frontier holds places and digests
     alone, so whoever reads the space sees all.
     """
     args = request.args
-    assert isinstance(args, arguments.TallystickFrontierListArgs)
     space = space_in(view, admission, args.space_id)
     asked = pages.ask(f"list:frontiers:{space.space_id}", args)
 
@@ -265,10 +274,9 @@ def frontier_list(view: View, request: Request, admission: Admission) -> Served:
     return _page(view, admission, asked, rows, None)
 
 
-def assembly_list(view: View, request: Request, admission: Admission) -> Served:
+def assembly_list(view: View, request: Request[TallystickAssemblyListArgs], admission: Admission) -> Served:
     """``tallystick_assembly_list``: without their items, so that what was erased since is no obstacle."""
     args = request.args
-    assert isinstance(args, arguments.TallystickAssemblyListArgs)
     space = space_in(view, admission, args.space_id)
     asked = pages.ask(f"list:assemblies:{space.space_id}", args)
     withholds, withheld = _withholds(view, admission, space), Withheld()
@@ -305,10 +313,9 @@ class _Summary(msgspec.Struct, frozen=True):
 
 
 # --- events -------------------------------------------------------------------------------------------------
-def events_read(view: View, request: Request, admission: Admission) -> Served:
+def events_read(view: View, request: Request[TallystickEventsReadArgs], admission: Admission) -> Served:
     """``tallystick_events_read``: of a project, or of the realm, whose events are the owner's."""
     args = request.args
-    assert isinstance(args, arguments.TallystickEventsReadArgs)
     cursor, prefixes = optional(args.after_cursor), optional(args.type_prefixes) or ()
     if args.source == ids.REALM_ID:
         if admission.agent is not None:

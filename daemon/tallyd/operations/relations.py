@@ -13,19 +13,17 @@ from tallyd.ledger.view import SpaceRow
 from tallyd.operations import objects
 from tallyd.operations.contributions import advance, compare_head, writable_space
 from tallyd.operations.results import given, optional
-from tallystick.protocol import arguments
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.families.contributions import ObjectRef, RelationAssertArgs
 from tallystick.protocol.problems import cycle, not_found, stale_revision
-from tallystick.protocol.records import ObjectRef
 
 RELATION_SCHEMA: Final = "schema:space-relation-v1"
 
 
-def assert_(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def assert_(tx: Transaction, request: Request[RelationAssertArgs], admission: Admission) -> Applied:
     """``relation_assert``, on both sockets."""
     args = request.args
-    assert isinstance(args, arguments.RelationAssertArgs)
     space = writable_space(tx, request, admission, args.space_id, args.branch_id)
     compare_head(space, args.expected_head_digest)
     ends = (
@@ -56,7 +54,7 @@ def _check_endpoint(tx: Transaction, space: SpaceRow, ref: ObjectRef, at: str) -
 def _write(
     tx: Transaction,
     admission: Admission,
-    args: arguments.RelationAssertArgs,
+    args: RelationAssertArgs,
     space: SpaceRow,
     ends: tuple[int, int],
     rationale: str | None,

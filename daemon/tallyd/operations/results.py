@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from tallyd.admission import Admission
 from tallyd.ledger import ids
 from tallyd.ledger.view import SpaceRow, View
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.problems import not_found, stale_revision
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ def optional(value: T | UnsetType) -> T | None:
     return None if value is UNSET else value
 
 
-def check_revision(request: Request, current: int, what: str) -> None:
+def check_revision(request: AnyRequest, current: int, what: str) -> None:
     """The compare-and-set of ``meta.expected_revision``. Raises Refusal ``stale-revision``."""
     expected = request.meta.expected_revision if request.meta is not None else UNSET
     if isinstance(expected, int) and expected != current:

@@ -9,9 +9,10 @@ from tallyd.admission import Admission
 from tallyd.ledger import skeleton, times
 from tallyd.ledger.view import View
 from tallyd.operations.results import Served
-from tallystick.protocol import arguments, limits
+from tallystick.protocol import limits
 from tallystick.protocol.digests import limits_digest
-from tallystick.protocol.envelope import PROTOCOL_VERSION, Request
+from tallystick.protocol.envelope import PROTOCOL_VERSION, AnyRequest, Request
+from tallystick.protocol.families.service import HelloArgs
 from tallystick.protocol.problems import unsupported_version
 from tallystick.protocol.registry import FEATURES, OWN_BUNDLES
 
@@ -37,10 +38,9 @@ def _about(view: View) -> dict[str, object]:
     }
 
 
-def hello(view: View, request: Request, _admission: Admission) -> Served:
+def hello(view: View, request: Request[HelloArgs], _admission: Admission) -> Served:
     """``hello``: agrees on a version; keeps no state."""
     args = request.args
-    assert isinstance(args, arguments.HelloArgs)
     if PROTOCOL_VERSION not in args.supported_versions:
         raise unsupported_version(
             f"$.args.supported_versions has no version in common with this daemon, which speaks "
@@ -49,12 +49,12 @@ def hello(view: View, request: Request, _admission: Admission) -> Served:
     return Served(skeleton.encode({"selected_version": PROTOCOL_VERSION, **_about(view)}))
 
 
-def protocol_info(view: View, _request: Request, _admission: Admission) -> Served:
+def protocol_info(view: View, _request: AnyRequest, _admission: Admission) -> Served:
     """``protocol_info``."""
     return Served(skeleton.encode({"supported_versions": [PROTOCOL_VERSION], **_about(view)}))
 
 
-def served_limits(_view: View, _request: Request, _admission: Admission) -> Served:
+def served_limits(_view: View, _request: AnyRequest, _admission: Admission) -> Served:
     """``tallystick_limits``: every whole-numbered limit that a client can meet, by its name in small
     letters.
     """

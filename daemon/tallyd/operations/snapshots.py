@@ -6,13 +6,12 @@ from tallyd.admission import Admission
 from tallyd.ledger.view import View
 from tallyd.operations import events, spaces
 from tallyd.operations.results import Served
-from tallystick.protocol import arguments
 from tallystick.protocol.envelope import Request
+from tallystick.protocol.families.snapshots import SnapshotReadArgs
 
 
-def read(view: View, request: Request, admission: Admission) -> Served:
+def read(view: View, request: Request[SnapshotReadArgs], admission: Admission) -> Served:
     """``snapshot_read``: the source is a project, and its items are those of its spaces that are seen."""
     args = request.args
-    assert isinstance(args, arguments.SnapshotReadArgs)
     project = events.source_of(view, admission, args.source, None)
     return Served(spaces.page(view, admission, project, f"snap:spaces:{project.project_id}", args))

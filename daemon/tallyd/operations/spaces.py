@@ -30,10 +30,15 @@ from tallyd.ledger.view import SPACE_COLUMNS, ProjectRow, SpaceRow, Value, View
 from tallyd.operations import objects
 from tallyd.operations.participants import OWNERS_AUTHORITY, join
 from tallyd.operations.results import Served, check_revision, given, optional, space_in
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import branch_genesis
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.projects import (
+    SpaceCreateArgs,
+    SpacePolicyNarrowArgs,
+    SpaceShowArgs,
+    SpaceUpdateMetadataArgs,
+)
 from tallystick.protocol.problems import forbidden, not_found, stale_revision
 
 SPACE_SCHEMA: Final = "schema:space-v1"
@@ -84,10 +89,9 @@ def record(project_id: str, row: SpaceRow) -> bytes:
     return skeleton.encode(said)
 
 
-def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def create(tx: Transaction, request: Request[SpaceCreateArgs], admission: Admission) -> Applied:
     """``space_create``: with its main branch and its first steward, in one event."""
     args = request.args
-    assert isinstance(args, arguments.SpaceCreateArgs)
     project = admission.project
     assert project is not None
     check_revision(request, 0, "a space that is not there yet")
@@ -115,7 +119,7 @@ def create(tx: Transaction, request: Request, admission: Admission) -> Applied:
 
 
 def _new_row(
-    tx: Transaction, args: arguments.SpaceCreateArgs, project: ProjectRow, author: str, purpose: str | None
+    tx: Transaction, args: SpaceCreateArgs, project: ProjectRow, author: str, purpose: str | None
 ) -> SpaceRow:
     digits, branch = tx.new_id(), tx.new_id()
     title, _ = tx.seal(canonical(args.title))
@@ -140,7 +144,7 @@ def _new_row(
 
 
 # --- what is done to a space itself -------------------------------------------------------------------------
-def check_status(request: Request, space: SpaceRow) -> str:
+def check_status(request: AnyRequest, space: SpaceRow) -> str:
     """The status after the operation. Raises Refusal ``stale-revision`` where the present one forbids it."""
     after = LIFECYCLE[space.status].get(request.operation.name)
     if after is None:
@@ -151,25 +155,25 @@ def check_status(request: Request, space: SpaceRow) -> str:
     return after
 
 
-def freeze(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def freeze(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
     """``space_freeze``: nothing further is written in it until it is reopened."""
     space, status = _target(tx, request, admission)
     return _changed(tx, admission, space, "dev.kovee.space.frozen.v1", status=status)
 
 
-def reopen(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def reopen(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
     """``space_reopen``."""
     space, status = _target(tx, request, admission)
     return _changed(tx, admission, space, "dev.kovee.space.reopened.v1", status=status)
 
 
-def archive(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def archive(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
     """``space_archive``: for good."""
     space, status = _target(tx, request, admission)
     return _changed(tx, admission, space, "dev.kovee.space.archived.v1", status=status)
 
 
-def restrict(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def restrict(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
     """``space_restrict``: there from now on for its participants, and for whoever holds a grant."""
     space, _ = _target(tx, request, admission)
     if space.visibility == "restricted":
@@ -177,10 +181,11 @@ def restrict(tx: Transaction, request: Request, admission: Admission) -> Applied
     return _changed(tx, admission, space, "dev.kovee.space.restricted.v1", visibility="restricted")
 
 
-def update_metadata(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def update_metadata(
+    tx: Transaction, request: Request[SpaceUpdateMetadataArgs], admission: Admission
+) -> Applied:
     """``space_update_metadata``: what is left out stays; with nothing named it is a revision all the same."""
     args = request.args
-    assert isinstance(args, arguments.SpaceUpdateMetadataArgs)
     space, _ = _target(tx, request, admission)
     purpose = optional(args.purpose_contribution_ref)
     if purpose is not None:
@@ -202,12 +207,11 @@ def _check_purpose(tx: Transaction, space: SpaceRow, purpose: str) -> None:
         raise not_found("contribution in this space", purpose)
 
 
-def policy_narrow(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def policy_narrow(tx: Transaction, request: Request[SpacePolicyNarrowArgs], admission: Admission) -> Applied:
     """``space_policy_narrow``: what is left out stays. Between names whose order is declared it only
     narrows.
     """
     args = request.args
-    assert isinstance(args, arguments.SpacePolicyNarrowArgs)
     space, _ = _target(tx, request, admission)
     policy = given(args.policy_set_ref, space.policy_set_ref)
     classification = given(args.default_classification_ref, space.default_classification_ref)
@@ -240,7 +244,7 @@ def _check_narrows(member: str, before: str, after: str, compared: int | None) -
         )
 
 
-def _target(tx: Transaction, request: Request, admission: Admission) -> tuple[SpaceRow, str]:
+def _target(tx: Transaction, request: AnyRequest, admission: Admission) -> tuple[SpaceRow, str]:
     """The space that the command is about, its revision and status checked, and the status after it."""
     space = space_in(tx, admission, str(getattr(request.args, "space_id")))  # noqa: B009
     check_revision(request, space.revision, f"space {space.space_id}")
@@ -268,16 +272,15 @@ def _changed(tx: Transaction, admission: Admission, space: SpaceRow, type_: str,
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[SpaceShowArgs], admission: Admission) -> Served:
     """``space_show``."""
     args = request.args
-    assert isinstance(args, arguments.SpaceShowArgs)
     assert admission.project is not None
     row = space_in(view, admission, args.space_id)
     return Served(view.render(record(admission.project.project_id, row)), row.revision)
 
 
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: AnyRequest, admission: Admission) -> Served:
     """``space_list``: a project's spaces, in the order in which they were made."""
     project = admission.project
     assert project is not None

@@ -18,8 +18,14 @@ from tallyd.operations import prepared
 from tallyd.operations.prepared import ChangeRow, Family, Scope
 from tallyd.operations.results import Served, check_revision, given, optional, space_in
 from tallyd.operations.spaces import check_status
-from tallystick.protocol import arguments
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.access_changes import (
+    SpaceAccessWidenCancelArgs,
+    SpaceAccessWidenConfirmArgs,
+    SpaceAccessWidenListArgs,
+    SpaceAccessWidenPrepareArgs,
+    SpaceAccessWidenShowArgs,
+)
 from tallystick.protocol.problems import not_found
 
 WIDENING: Final = Family(
@@ -32,10 +38,9 @@ WIDENING: Final = Family(
 )
 
 
-def prepare(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def prepare(tx: Transaction, request: Request[SpaceAccessWidenPrepareArgs], admission: Admission) -> Applied:
     """``space_access_widen_prepare``: in any space that is not archived."""
     args = request.args
-    assert isinstance(args, arguments.SpaceAccessWidenPrepareArgs)
     space = space_in(tx, admission, args.space_id)
     check_status(request, space)
     check_revision(request, space.revision, f"space {space.space_id}")
@@ -63,10 +68,11 @@ def prepare(tx: Transaction, request: Request, admission: Admission) -> Applied:
     )
 
 
-def confirm(tx: Transaction, request: Request, admission: Admission) -> Applied | Refused:
+def confirm(
+    tx: Transaction, request: Request[SpaceAccessWidenConfirmArgs], admission: Admission
+) -> Applied | Refused:
     """``space_access_widen_confirm``."""
     args = request.args
-    assert isinstance(args, arguments.SpaceAccessWidenConfirmArgs)
     row, space = _steered(tx, request, admission, args.widening_id)
     prepared.check_prepared(request, WIDENING, row, prepared.CONFIRM)
     if prepared.has_moved(tx, row, _scope(space)):
@@ -90,30 +96,27 @@ class _Proposed(msgspec.Struct):
     proposed_default_classification_ref: str
 
 
-def cancel(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def cancel(tx: Transaction, request: Request[SpaceAccessWidenCancelArgs], admission: Admission) -> Applied:
     """``space_access_widen_cancel``: in any status of the space."""
     args = request.args
-    assert isinstance(args, arguments.SpaceAccessWidenCancelArgs)
     row, space = _steered(tx, request, admission, args.widening_id)
     prepared.check_prepared(request, WIDENING, row, prepared.CANCEL)
     return prepared.end(tx, WIDENING, _scope(space), row, prepared.CANCEL)
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def show(view: View, request: Request, admission: Admission) -> Served:
+def show(view: View, request: Request[SpaceAccessWidenShowArgs], admission: Admission) -> Served:
     """``space_access_widen_show``."""
     args = request.args
-    assert isinstance(args, arguments.SpaceAccessWidenShowArgs)
     row, _ = _find(view, admission, args.widening_id)
     return Served(prepared.record(WIDENING, row), row.revision)
 
 
-def list_(view: View, request: Request, admission: Admission) -> Served:
+def list_(view: View, request: Request[SpaceAccessWidenListArgs], admission: Admission) -> Served:
     """``space_access_widen_list``: of the project's spaces that the actor sees, or of the one that is
     named.
     """
     args = request.args
-    assert isinstance(args, arguments.SpaceAccessWidenListArgs)
     project, space_id = admission.project, optional(args.space_id)
     assert project is not None
     named = None if space_id is None else space_in(view, admission, space_id)
@@ -145,7 +148,7 @@ def _find(view: View, admission: Admission, widening_id: str) -> tuple[ChangeRow
 
 
 def _steered(
-    view: View, request: Request, admission: Admission, widening_id: str
+    view: View, request: AnyRequest, admission: Admission, widening_id: str
 ) -> tuple[ChangeRow, SpaceRow]:
     """The same for whoever answers for the space. Raises Refusal ``not-found`` or ``forbidden``."""
     row, space = _find(view, admission, widening_id)

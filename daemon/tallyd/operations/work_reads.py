@@ -20,8 +20,8 @@ from tallyd.operations.artifact_rows import ArtifactRow
 from tallyd.operations.results import Later, Served, optional
 from tallyd.operations.workers import check_fence
 from tallyd.vault import Vault
-from tallystick.protocol import arguments
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.work import TallystickInvocationArtifactArgs, TallystickInvocationItemArgs
 from tallystick.protocol.problems import not_found, unavailable
 
 
@@ -48,10 +48,9 @@ class _Assembly(msgspec.Struct):
         )
 
 
-def item(view: View, request: Request, admission: Admission) -> Served:
+def item(view: View, request: Request[TallystickInvocationItemArgs], admission: Admission) -> Served:
     """``tallystick_invocation_item``: one object that the assembly names, and what became of it."""
     args = request.args
-    assert isinstance(args, arguments.TallystickInvocationItemArgs)
     space, assembly = _work(view, request, admission)
     ref = args.object_ref
     row = objects.in_space(view, space, ref) if space is not None and assembly.names(ref) else None
@@ -62,10 +61,11 @@ def item(view: View, request: Request, admission: Admission) -> Served:
     return Served(reading.disposed_item(view, what, view.log_row(row.position)))
 
 
-def artifact(vault: Vault, view: View, request: Request, admission: Admission) -> Later:
+def artifact(
+    vault: Vault, view: View, request: Request[TallystickInvocationArtifactArgs], admission: Admission
+) -> Later:
     """``tallystick_invocation_artifact``: bytes of a file that an item of the assembly carries."""
     args = request.args
-    assert isinstance(args, arguments.TallystickInvocationArtifactArgs)
     space, assembly = _work(view, request, admission)
     row = artifact_rows.find_artifact(view, args.artifact_id)
     if row is None or space is None or not _carried(view, assembly, row):
@@ -75,7 +75,7 @@ def artifact(vault: Vault, view: View, request: Request, admission: Admission) -
     return partial(read_range, vault, asked)
 
 
-def _work(view: View, request: Request, admission: Admission) -> tuple[SpaceRow | None, _Assembly]:
+def _work(view: View, request: AnyRequest, admission: Admission) -> tuple[SpaceRow | None, _Assembly]:
     """The assembly of the attempt's invocation and its space; an empty one where it has none. Raises Refusal
     ``stale-lease``.
     """

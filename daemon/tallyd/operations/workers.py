@@ -24,11 +24,19 @@ from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Idle, Transaction
 from tallyd.ledger.view import View
 from tallyd.operations import assemblies, deployments, frontiers, invocations, participants
-from tallystick.protocol import arguments, limits
-from tallystick.protocol.envelope import Request
+from tallystick.protocol import limits
+from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.families.invocations import InvocationCancelArgs
+from tallystick.protocol.families.work import (
+    LEASE_EXTENSION,
+    InvocationCompleteArgs,
+    LeaseExtension,
+    TallystickInvocationFailArgs,
+    TallystickInvocationNextArgs,
+)
 from tallystick.protocol.problems import Refusal, deadline_exceeded, not_found, stale_lease, unavailable
 
-Handler = Callable[[Transaction, Request, Admission], Applied]
+Handler = Callable[[Transaction, AnyRequest, Admission], Applied]
 
 _STEPS: Final = frozenset(
     {"contribution_append", "relation_assert", "context_assembly_create", "application_event_emit"}
@@ -42,7 +50,7 @@ def fenced(handler: Handler) -> Handler:
     passed.
     """
 
-    def behind_the_fence(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    def behind_the_fence(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
         attempt, invocation = check_fence(tx, request, admission)
         if tx.now_ms > invocation.deadline_ms:
             raise deadline_exceeded(
@@ -56,7 +64,7 @@ def fenced(handler: Handler) -> Handler:
     return behind_the_fence
 
 
-def check_fence(view: View, request: Request, admission: Admission) -> tuple[AttemptRow, InvocationRow]:
+def check_fence(view: View, request: AnyRequest, admission: Admission) -> tuple[AttemptRow, InvocationRow]:
     """Raises Refusal ``stale-lease`` unless the attempt that speaks is the current one."""
     attempt, invocation = admission.attempt, admission.invocation
     assert attempt is not None
@@ -71,7 +79,7 @@ def check_fence(view: View, request: Request, admission: Admission) -> tuple[Att
 
 
 # --- claim --------------------------------------------------------------------------------------------------
-def claim(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def claim(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
     """``invocation_claim``: a new attempt with the next fence; the reply alone holds its secret id."""
     row = admission.invocation
     assert row is not None
@@ -157,10 +165,10 @@ def _new_attempt(
     return attempt
 
 
-def _term_seconds(tx: Transaction, request: Request, row: InvocationRow) -> int:
+def _term_seconds(tx: Transaction, request: AnyRequest, row: InvocationRow) -> int:
     """What the worker asked for; a client that names none gets the time to the deadline, within bounds."""
-    asked = request.extension(arguments.LEASE_EXTENSION)
-    if isinstance(asked, arguments.LeaseExtension):
+    asked = request.extension(LEASE_EXTENSION)
+    if isinstance(asked, LeaseExtension):
         return asked.term_seconds
     left = (row.deadline_ms - tx.now_ms) // 1000
     return max(limits.LEASE_TERM_SECONDS_BARE_MIN, min(left, limits.LEASE_TERM_SECONDS_MAX))
@@ -210,14 +218,15 @@ NOTHING: Final = skeleton.encode(
 """What whoever waited in vain is answered."""
 
 
-def next_(tx: Transaction, request: Request, admission: Admission) -> Applied | Idle:
+def next_(
+    tx: Transaction, request: Request[TallystickInvocationNextArgs], admission: Admission
+) -> Applied | Idle:
     """``tallystick_invocation_next``: a claim of the oldest invocation that the actor may claim now.
 
     One that cannot be handed over, because an item of its assembly was erased or is withheld, is passed over:
     it must not keep back what stands behind it, and whoever claims it by its id is told why.
     """
     args = request.args
-    assert isinstance(args, arguments.TallystickInvocationNextArgs)
     for deployment_id in args.deployments:
         if deployments.find(tx, deployment_id) is None:
             raise not_found("deployment", deployment_id)
@@ -263,10 +272,9 @@ def _items_or_none(tx: Transaction, admission: Admission, row: InvocationRow) ->
 
 
 # --- the end of an attempt ----------------------------------------------------------------------------------
-def complete(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def complete(tx: Transaction, request: Request[InvocationCompleteArgs], admission: Admission) -> Applied:
     """``invocation_complete``: the invocation succeeded."""
     args = request.args
-    assert isinstance(args, arguments.InvocationCompleteArgs)
     attempt, row = admission.attempt, admission.invocation
     assert attempt is not None
     assert row is not None
@@ -277,10 +285,9 @@ def complete(tx: Transaction, request: Request, admission: Admission) -> Applied
     return Applied(result=invocations.record(row), revision=row.revision, cursor=False)
 
 
-def fail(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def fail(tx: Transaction, request: Request[TallystickInvocationFailArgs], admission: Admission) -> Applied:
     """``tallystick_invocation_fail``: back to the queue while attempts remain, else failed."""
     args = request.args
-    assert isinstance(args, arguments.TallystickInvocationFailArgs)
     attempt, row = admission.attempt, admission.invocation
     assert attempt is not None
     assert row is not None
@@ -306,17 +313,16 @@ def fail(tx: Transaction, request: Request, admission: Admission) -> Applied:
     return Applied(result=invocations.record(row), revision=row.revision, cursor=False)
 
 
-def cancel(_tx: Transaction, request: Request, _admission: Admission) -> Applied:
+def cancel(_tx: Transaction, request: Request[InvocationCancelArgs], _admission: Admission) -> Applied:
     """``invocation_cancel`` on the worker socket: an attempt has no children here, so there is nothing to be
     found, whatever has become of the attempt (KCP section 2).
     """
     args = request.args
-    assert isinstance(args, arguments.InvocationCancelArgs)
     raise not_found("child invocation of this attempt", args.invocation_id)
 
 
 # --- fenced reads -------------------------------------------------------------------------------------------
-def renew(tx: Transaction, request: Request, admission: Admission) -> bytes:
+def renew(tx: Transaction, request: AnyRequest, admission: Admission) -> bytes:
     """``tallystick_invocation_renew``: the full term from now. Writes nothing."""
     attempt, row = check_fence(tx, request, admission)
     tx.leases.renew(row.position, attempt.term_seconds)
@@ -324,7 +330,7 @@ def renew(tx: Transaction, request: Request, admission: Admission) -> bytes:
     return skeleton.encode({"term_seconds": attempt.term_seconds, "remaining_seconds": remaining})
 
 
-def progress(tx: Transaction, request: Request, admission: Admission) -> bytes:
+def progress(tx: Transaction, request: AnyRequest, admission: Admission) -> bytes:
     """``tallystick_invocation_progress``: the operation keys done under this invocation, by any attempt, with
     their replies.
 

@@ -27,7 +27,7 @@ from tallyd.operations.agents import PARENT, directory
 from tallyd.readers.reads import Reader
 from tallyd.service.lines import Parsed
 from tallystick.paths import CLIENT_ALIAS, CLIENT_SOCKET, WORKER_ALIAS, WORKER_SOCKET
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 logger = logging.getLogger("tallyd.agents")
 

@@ -23,8 +23,8 @@ from tallyd.ledger import agents, ids
 from tallyd.ledger.view import View
 from tallystick.protocol import ijson
 from tallystick.protocol.envelope import encode_ok, encode_problem
+from tallystick.protocol.operation import Socket
 from tallystick.protocol.problems import invalid, unauthenticated
-from tallystick.protocol.registry import Socket
 
 OPERATION: Final = "tallystick_authenticate"
 WRONG_MAX: Final = 3

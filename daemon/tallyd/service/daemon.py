@@ -52,8 +52,8 @@ from tallyd.store.store import Store
 from tallyd.vault import Vault
 from tallystick.paths import Paths
 from tallystick.protocol import limits
-from tallystick.protocol.records import EpochStatus, FileSystemStatus, Status
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.families.service import EpochStatus, FileSystemStatus, Status
+from tallystick.protocol.operation import Socket
 
 logger = logging.getLogger("tallyd")
 

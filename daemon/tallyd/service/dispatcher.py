@@ -34,11 +34,12 @@ from tallyd.service.sealing import Sealer
 from tallyd.service.serving import Serving
 from tallyd.service.work_waits import Sleeper, WorkWaits
 from tallyd.vault import Vault
-from tallystick.protocol import arguments, limits
-from tallystick.protocol.envelope import Request, encode_ok
+from tallystick.protocol import limits
+from tallystick.protocol.envelope import AnyRequest, Request, encode_ok
+from tallystick.protocol.families.events import EventsWaitArgs
+from tallystick.protocol.families.service import Status
+from tallystick.protocol.operation import Kind
 from tallystick.protocol.problems import internal, invalid, rate_limited, unavailable
-from tallystick.protocol.records import Status
-from tallystick.protocol.registry import Kind
 
 logger = logging.getLogger("tallyd.dispatcher")
 
@@ -132,7 +133,7 @@ class Dispatcher:
         else:
             self._begin(request, exchange)
 
-    def _begin(self, request: Request, exchange: Exchange) -> None:
+    def _begin(self, request: AnyRequest, exchange: Exchange) -> None:
         """Begins what is no command; once more, where the gate was closed the first time."""
         kind = request.operation.kind
         begin = self._serving.begin
@@ -190,7 +191,7 @@ class Dispatcher:
             self._credentials.answer(exchange, credential, found[0])
 
     # --- commands -------------------------------------------------------------------------------------------
-    def _enqueue(self, request: Request, exchange: Exchange) -> None:
+    def _enqueue(self, request: AnyRequest, exchange: Exchange) -> None:
         if self.stopping:
             exchange.reply(
                 refused(unavailable("the daemon is stopping; send it again to the next one", "not_applied"))
@@ -276,7 +277,7 @@ class Dispatcher:
         else:
             self.submit(reading, _Recorded(exchange, then))
 
-    def _keep_back(self, request: Request, exchange: Exchange) -> None:
+    def _keep_back(self, request: AnyRequest, exchange: Exchange) -> None:
         """Begins it anew when the gate is open."""
 
         def begin() -> None:
@@ -293,7 +294,7 @@ class Dispatcher:
         self._waiters.reopened()
 
     # --- waits ----------------------------------------------------------------------------------------------
-    def _begin_wait(self, request: Request, exchange: Exchange) -> None:
+    def _begin_wait(self, request: Request[EventsWaitArgs], exchange: Exchange) -> None:
         following = self._serving.look(
             request, exchange, lambda view, admission: events.Following(view, request, admission)
         )
@@ -301,7 +302,6 @@ class Dispatcher:
             return
         speaker = speaker_of(exchange.channel)
         args = request.args
-        assert isinstance(args, arguments.EventsWaitArgs)
         wait_ms = min(args.timeout_ms, limits.WAIT_MS_MAX)
         waiter = Waiter(
             project=following.project,
@@ -317,7 +317,7 @@ class Dispatcher:
             deadline = trio.current_time() + wait_ms / 1000
             waiter.timer = self._door.call_at(deadline, partial(self._waiters.finish, waiter))
 
-    def _record_wait(self, request: Request, exchange: Exchange, objects: tuple[str, ...]) -> None:
+    def _record_wait(self, request: AnyRequest, exchange: Exchange, objects: tuple[str, ...]) -> None:
         """A wait found something sensitive: its reading is put on record, and then it looks again."""
 
         def looked() -> None:
@@ -342,7 +342,7 @@ class Dispatcher:
         return len(self._queue)
 
     # --- the daemon itself ----------------------------------------------------------------------------------
-    def _control(self, request: Request, exchange: Exchange) -> None:
+    def _control(self, request: AnyRequest, exchange: Exchange) -> None:
         if request.operation.name == "tallystick_artifact_put":
             self._put(request, exchange)
             return
@@ -350,7 +350,7 @@ class Dispatcher:
             exchange.reply(encode_ok(b'{"stopping":true}', None, None))
             self._shut_down()
 
-    def _put(self, request: Request, exchange: Exchange) -> None:
+    def _put(self, request: AnyRequest, exchange: Exchange) -> None:
         """A chunk of an upload: judged here, written on a thread."""
         later = self._serving.look(
             request,

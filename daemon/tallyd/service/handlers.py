@@ -45,10 +45,11 @@ from tallyd.operations import (
 )
 from tallyd.operations.results import Later, Served
 from tallyd.vault import Vault
-from tallystick.protocol.envelope import Request
-from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
+from tallystick.protocol.envelope import AnyRequest
+from tallystick.protocol.operation import Kind, Socket
+from tallystick.protocol.registry import BY_SOCKET
 
-Read = Callable[[View, Request, Admission], Served | Later]
+Read = Callable[[View, AnyRequest, Admission], Served | Later]
 
 CLIENT: Final = Socket.CLIENT
 WORKER: Final = Socket.WORKER
@@ -191,7 +192,9 @@ BY_THE_SERVICE: Final = frozenset(
 """Answered by the dispatcher itself: they wait, run long, or speak of the daemon."""
 
 
-VAULT_READS: Final[dict[tuple[Socket, str], Callable[[Vault, View, Request, Admission], Served | Later]]] = {
+VAULT_READS: Final[
+    dict[tuple[Socket, str], Callable[[Vault, View, AnyRequest, Admission], Served | Later]]
+] = {
     (CLIENT, "artifact_upload_credential"): artifacts.credential,
     (CLIENT, "tallystick_artifact_get"): artifact_bytes.get,
     (WORKER, "tallystick_invocation_artifact"): work_reads.artifact,

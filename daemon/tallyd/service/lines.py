@@ -16,9 +16,9 @@ from tallyd.service.answers import refused
 from tallyd.service.credentials import Credential, shown
 from tallyd.service.handlers import FIRST_STEPS
 from tallystick.protocol import ijson, limits
-from tallystick.protocol.envelope import Request, request_of
+from tallystick.protocol.envelope import AnyRequest, request_of
+from tallystick.protocol.operation import Kind
 from tallystick.protocol.problems import Refusal, invalid
-from tallystick.protocol.registry import Kind
 
 CLERKS: Final = frozenset({Kind.WRITE, Kind.FENCED_READ})
 """Kinds of operation that the clerk does."""
@@ -29,7 +29,7 @@ class Parsed(msgspec.Struct, frozen=True, eq=False):
 
     concurrent: bool
     waits: bool
-    request: Request | None = None
+    request: AnyRequest | None = None
     refusal: bytes | None = None
     credential: Credential | None = None
     doubtful: bytes | None = None

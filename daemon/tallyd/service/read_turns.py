@@ -18,7 +18,7 @@ import trio
 
 from tallyd.door import Exchange, Timer
 from tallystick.protocol import limits
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest
 
 
 class ReadTurns:
@@ -28,7 +28,7 @@ class ReadTurns:
 
     def __init__(
         self,
-        read: Callable[[Request, Exchange], None],
+        read: Callable[[AnyRequest, Exchange], None],
         call_at: Callable[[float, Callable[[], None]], Timer],
         turn: Callable[[], int],
         busy: Callable[[], bool],
@@ -39,9 +39,9 @@ class ReadTurns:
         self._busy = busy
         self._reading_in = -1
         self._ends = 0.0
-        self._waiting: deque[tuple[Request, Exchange]] = deque()
+        self._waiting: deque[tuple[AnyRequest, Exchange]] = deque()
 
-    def begin(self, request: Request, exchange: Exchange) -> None:
+    def begin(self, request: AnyRequest, exchange: Exchange) -> None:
         """Reads now, or when its turn comes."""
         if not self._waiting and self._has_time():
             self._read(request, exchange)

@@ -23,25 +23,33 @@ from tallyd.operations.results import Later, Served
 from tallyd.readers.reads import Reader
 from tallyd.service.answers import done, guarded, refused, served, speaker_of
 from tallyd.service.handlers import Read
-from tallystick.protocol import arguments
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import Request
+from tallystick.protocol.envelope import AnyRequest
+from tallystick.protocol.families.artifacts import TallystickArtifactListArgs
+from tallystick.protocol.families.context import TallystickAssemblyListArgs, TallystickFrontierListArgs
+from tallystick.protocol.families.contributions import (
+    ContributionListArgs,
+    TallystickContributionListArgs,
+    TallystickRelationListArgs,
+)
+from tallystick.protocol.families.invocations import InvocationListArgs
+from tallystick.protocol.families.lenses import LensReadArgs
+from tallystick.protocol.families.service import Status
+from tallystick.protocol.operation import Socket
 from tallystick.protocol.problems import Refusal, internal
-from tallystick.protocol.records import Status
-from tallystick.protocol.registry import Socket
 
 logger = logging.getLogger("tallyd.serving")
 
 T = TypeVar("T")
 
-_LISTS: Final = (arguments.ContributionListArgs, arguments.InvocationListArgs)
+_LISTS: Final = (ContributionListArgs, InvocationListArgs)
 _SIEVES: Final = (
-    arguments.LensReadArgs,
-    arguments.TallystickContributionListArgs,
-    arguments.TallystickRelationListArgs,
-    arguments.TallystickFrontierListArgs,
-    arguments.TallystickAssemblyListArgs,
-    arguments.TallystickArtifactListArgs,
+    LensReadArgs,
+    TallystickContributionListArgs,
+    TallystickRelationListArgs,
+    TallystickFrontierListArgs,
+    TallystickAssemblyListArgs,
+    TallystickArtifactListArgs,
 )
 """Lists that go through all of a space, or of the realm, for what they show."""
 _BYTES_MAX: Final = 2
@@ -64,7 +72,7 @@ class Serving:
         place: diagnose.Place,
         status: Callable[[], Status],
         record: Record,
-        keep_back: Callable[[Request, Exchange], None],
+        keep_back: Callable[[AnyRequest, Exchange], None],
     ) -> None:
         self._reader = reader
         self._slow_reader = slow_reader
@@ -76,12 +84,12 @@ class Serving:
         self._slow_limit = trio.CapacityLimiter(_SLOW_READS_MAX)
         self._bytes_limit = trio.CapacityLimiter(_BYTES_MAX)
 
-    def attach(self, nursery: trio.Nursery, in_turn: Callable[[Request, Exchange], None]) -> None:
+    def attach(self, nursery: trio.Nursery, in_turn: Callable[[AnyRequest, Exchange], None]) -> None:
         """``in_turn`` has ``read_at_once`` called when the read's turn comes."""
         self._nursery = nursery
         self._in_turn = in_turn
 
-    def begin(self, request: Request, exchange: Exchange) -> None:
+    def begin(self, request: AnyRequest, exchange: Exchange) -> None:
         """A reply follows. Raises Refusal."""
         operation = request.operation
         if operation.name == "tallystick_status":
@@ -101,9 +109,7 @@ class Serving:
     async def _finish_outside(self, later: Later, exchange: Exchange) -> None:
         exchange.reply(await trio.to_thread.run_sync(partial(done, later), limiter=self._bytes_limit))
 
-    def look(
-        self, request: Request, exchange: Exchange, look: Callable[[View, Admission], T]
-    ) -> T | None:
+    def look(self, request: AnyRequest, exchange: Exchange, look: Callable[[View, Admission], T]) -> T | None:
         """What one look at the store finds, for who may have it; None where the gate keeps it back, and it
         begins anew. Raises Refusal.
         """
@@ -113,17 +119,17 @@ class Serving:
             self._keep_back(request, exchange)
         return found
 
-    def _tell_status(self, request: Request, exchange: Exchange) -> None:
+    def _tell_status(self, request: AnyRequest, exchange: Exchange) -> None:
         """What needs admission, and no look at the store beside it."""
         if self.look(request, exchange, lambda _view, admission: admission) is not None:
             exchange.reply(served(Served(canonical(self._status()))))
 
     # --- on the loop ----------------------------------------------------------------------------------------
-    def read_at_once(self, request: Request, exchange: Exchange) -> None:
+    def read_at_once(self, request: AnyRequest, exchange: Exchange) -> None:
         """One read transaction, and two where something sensitive has to be put on record."""
         guarded(exchange, partial(self._read, request, exchange))
 
-    def _read(self, request: Request, exchange: Exchange, recorded: frozenset[str] = frozenset()) -> None:
+    def _read(self, request: AnyRequest, exchange: Exchange, recorded: frozenset[str] = frozenset()) -> None:
         handler = self._handlers[request.operation.socket, request.operation.name]
         refusal: Refusal | None = None
         found: Served | Later | None = None
@@ -146,7 +152,7 @@ class Serving:
             self.finish(found, exchange)
 
     # --- on a thread ----------------------------------------------------------------------------------------
-    async def _read_slowly(self, request: Request, exchange: Exchange) -> None:
+    async def _read_slowly(self, request: AnyRequest, exchange: Exchange) -> None:
         """A list that looks at more than it shows, or a diagnosis: the loop goes on meanwhile."""
         speaker = speaker_of(exchange.channel)
         recorded: frozenset[str] = frozenset()
@@ -165,7 +171,7 @@ class Serving:
             await durable.wait()
             recorded |= found.noted
 
-    def _on_a_thread(self, request: Request, speaker: Speaker) -> _Found:
+    def _on_a_thread(self, request: AnyRequest, speaker: Speaker) -> _Found:
         reader = self._slow_reader()
         try:
             return _Found(served(self._slow_result(request, speaker, reader)), reader.noted)
@@ -178,7 +184,7 @@ class Serving:
         finally:
             reader.close()
 
-    def _slow_result(self, request: Request, speaker: Speaker, reader: Reader) -> Served:
+    def _slow_result(self, request: AnyRequest, speaker: Speaker, reader: Reader) -> Served:
         if request.operation.name != "diagnose":
             handler = self._handlers[request.operation.socket, request.operation.name]
             found = reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
@@ -197,7 +203,7 @@ class _Found(msgspec.Struct, frozen=True):
     denied: bool = False
 
 
-def _is_filtered_list(request: Request) -> bool:
+def _is_filtered_list(request: AnyRequest) -> bool:
     """Whether a list may look at more than it shows: what is left out is not known before it is read."""
     args = request.args
     if isinstance(args, _SIEVES):
@@ -206,7 +212,7 @@ def _is_filtered_list(request: Request) -> bool:
         return False
     names = (
         ("kind",)
-        if isinstance(args, arguments.ContributionListArgs)
+        if isinstance(args, ContributionListArgs)
         else ("assistant_deployment_id", "space_id", "state")
     )
     return any(getattr(args, name) is not msgspec.UNSET for name in names)

@@ -20,7 +20,7 @@ import trio
 from tallyd.clerk.clerk import Answer, Command
 from tallyd.door import Exchange, Timer
 from tallyd.ledger.transaction import Idle
-from tallystick.protocol import arguments
+from tallystick.protocol.families.work import TallystickInvocationNextArgs
 
 
 class Sleeper(msgspec.Struct, eq=False):
@@ -60,7 +60,7 @@ class WorkWaits:
     def begin(self, command: Command, exchange: Exchange) -> None:
         """Gives the command to the clerk for the first time."""
         args = command.request.args
-        assert isinstance(args, arguments.TallystickInvocationNextArgs)
+        assert isinstance(args, TallystickInvocationNextArgs)
         names = frozenset((*args.deployments, command.speaker.actor))
         ends = trio.current_time() + args.wait_ms / 1000
         sleeper = Sleeper(command, exchange, names, ends, self._over)

@@ -19,7 +19,8 @@ from harness.wire import Reply, Request, Wire, judged, request
 from world import AT_HEAD, FAR, Attempt, Space, attempt_of, participant_digest, reference
 
 from tallystick.paths import Paths, resolve
-from tallystick.protocol.registry import BY_SOCKET, Placement, Socket
+from tallystick.protocol.operation import Placement, Socket
+from tallystick.protocol.registry import BY_SOCKET
 
 CLIENT: Final = Socket.CLIENT
 WORKER: Final = Socket.WORKER
@@ -129,9 +130,7 @@ class Scene:
         self.owner = Actor(paths)
         self._number = count()
         self.project = str(self.owner.done("project_create", {"name": "kitchen"})["project_id"])
-        self.agents = {
-            name: add_agent(self.owner, name, deployments=[BUILT_IN]) for name in ROLES
-        }
+        self.agents = {name: add_agent(self.owner, name, deployments=[BUILT_IN]) for name in ROLES}
         self.things = self._things()
         self.attempt = self._attempt()
         self.upload = self._begin_upload("artifact_upload_begin")
@@ -250,9 +249,7 @@ class Scene:
     def _attempt(self) -> Attempt:
         """One that the owner's own worker holds."""
         taken = self.invocation(self.things.space)
-        claimed = self.owner.done(
-            "invocation_claim", {"invocation_id": taken["invocation_id"]}, to=WORKER
-        )
+        claimed = self.owner.done("invocation_claim", {"invocation_id": taken["invocation_id"]}, to=WORKER)
         return attempt_of(claimed)
 
     # --- requests -------------------------------------------------------------------------------------------
@@ -463,9 +460,7 @@ FIXED: Final[dict[str, Make]] = {
     "contribution_show": _named("contribution_id", lambda s: s.things.question["contribution_id"]),
     "contribution_list": _page,
     "contribution_withdraw": _disposed,
-    "contribution_supersede": lambda s: _disposed(
-        s, replacement_ref=s.things.question["contribution_id"]
-    ),
+    "contribution_supersede": lambda s: _disposed(s, replacement_ref=s.things.question["contribution_id"]),
     "contribution_redact": _disposed,
     "tallystick_erase": lambda s: {**_erased(s), "reason_class": "author_request"},
     "relation_assert": _relation,
@@ -498,9 +493,7 @@ FIXED: Final[dict[str, Make]] = {
     "invocation_create": _invocation,
     "invocation_show": _named("invocation_id", lambda s: s.things.invocation["invocation_id"]),
     "invocation_list": lambda _: {"limit": 9},
-    "invocation_cancel": _named(
-        "invocation_id", lambda s: s.invocation(s.things.space)["invocation_id"]
-    ),
+    "invocation_cancel": _named("invocation_id", lambda s: s.invocation(s.things.space)["invocation_id"]),
     "assistant_create": lambda _: {"name": "mine", "description": ""},
     "assistant_show": lambda _: {"definition_id": "asst-local-dev"},
     "assistant_list": lambda _: {"limit": 9},

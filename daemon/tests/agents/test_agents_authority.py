@@ -16,7 +16,8 @@ from harness.dumps import Dump, differences, dump_live
 from harness.wire import Wire, ask, request
 from service.authority import PATTERNS, agents_table, agents_words
 
-from tallystick.protocol.registry import BY_SOCKET, Operation, Socket
+from tallystick.protocol.operation import AnyOperation, Socket
+from tallystick.protocol.registry import BY_SOCKET
 
 from .scene import BUILT_IN, ROLES, Scene, add_agent, take_part
 
@@ -26,7 +27,7 @@ PUBLIC: Final = {"hello", "protocol_info", "tallystick_limits"}
 REFERENCE: Final = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 
 
-def entry(line: str) -> Operation:
+def entry(line: str) -> AnyOperation:
     """The registry's entry of a line: worker operations have no other, or say so."""
     name, _, worker = line.partition("@")
     if worker or (Socket.CLIENT, name) not in BY_SOCKET:
@@ -52,9 +53,7 @@ def test_what_an_agent_may(operation: str, scene: Scene) -> None:
     before = settled(scene)
     answers = {column: scene.agents[column].send(asked[column]).kind for column in refused}
     changes = [
-        change
-        for change in differences(before, dump_live(scene.owner.paths))
-        if change.table != "outbox"
+        change for change in differences(before, dump_live(scene.owner.paths)) if change.table != "outbox"
     ]
     done = {column: scene.agents[column].send(asked[column]).kind for column in line if line[column] is None}
 

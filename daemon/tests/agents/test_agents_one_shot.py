@@ -18,7 +18,7 @@ from service.process import Place, Tallyd
 from world import Space
 
 from tallystick.protocol.digests import branch_next
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .scene import BUILT_IN, CLIENT, POLICY, WORKER, Actor, JsonObject, add_agent, take_part
 

@@ -19,7 +19,7 @@ from service.process import Place, Tallyd
 
 from tallyd.store.ambient import SystemAmbient
 from tallystick.paths import Paths
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .scene import BUILT_IN, CLIENT, WORKER, Actor, add_agent, paths_in
 

@@ -26,7 +26,7 @@ import msgspec
 import trio
 
 from tallyd.door import Channel, Door, Exchange
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 
 class Now(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from door.desk import Asked, Desk, Open, Opener
 
 from tallyd.door import Channel, Door, DoorLimits
 from tallyd.door.poller import Poller
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 
 @pytest.fixture

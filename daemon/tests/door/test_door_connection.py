@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tallyd.door import Channel, DoorLimits, Exchange, Peer
 from tallyd.door.connection import Connection, Load
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 CHANNEL = Channel(socket=Socket.CLIENT, actor="me", strength="peer-uid", path="tally.sock", allowed_uid=0)
 CAPS = DoorLimits(

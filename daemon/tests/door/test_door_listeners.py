@@ -14,7 +14,7 @@ from door.desk import Open, Opener
 from tallyd.door import Channel, ListenRefused
 from tallyd.door.listeners import Listener
 from tallystick.paths import SOCKET_PATH_BYTES_MAX
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 
 def mode_of(path: str) -> int:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .kernel import AT_HEAD, Json, Kernel
 

@@ -34,9 +34,9 @@ from tallyd.store.store import Store
 from tallyd.vault import Order, Vault
 from tallystick.paths import Paths, resolve
 from tallystick.protocol.digests import cod
-from tallystick.protocol.envelope import Request, decode_request, encode_ok, encode_problem
+from tallystick.protocol.envelope import AnyRequest, decode_request, encode_ok, encode_problem
+from tallystick.protocol.operation import Kind, Socket
 from tallystick.protocol.problems import Refusal
-from tallystick.protocol.registry import Kind, Socket
 
 REALM = "realm-personal"
 AT_HEAD = {"dev.tallystick.append": {"at_head": True}}
@@ -179,7 +179,7 @@ class Kernel:
             self.vault.staging.drop(answer.after.upload_id)
         return answer.reply
 
-    def _read(self, request: Request, speaker: Speaker) -> bytes:
+    def _read(self, request: AnyRequest, speaker: Speaker) -> bytes:
         """A read, put on record first where it looks at something sensitive."""
         handler = reads(self.vault).get((speaker.socket, request.operation.name)) or partial(
             artifact_bytes.put, self.vault

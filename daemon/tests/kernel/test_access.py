@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tallyd.ledger.orders import Order, Orders
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .agents import Agent
 from .kernel import Json, Kernel

@@ -23,7 +23,7 @@ from tallyd.service.sealing import settle_files
 from tallyd.vault import Order, Sealing, Swept
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import decode_request
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 from tallystick.protocol.shapes import ArtifactState, UploadState
 
 from .agents import Agent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .kernel import Json, Kernel
 

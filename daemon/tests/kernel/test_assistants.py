@@ -10,7 +10,8 @@ import pytest
 
 from tallyd.operations import aliases, deployments
 from tallystick.protocol import limits
-from tallystick.protocol.registry import OPERATIONS, Socket
+from tallystick.protocol.operation import Socket
+from tallystick.protocol.registry import OPERATIONS
 
 from .kernel import Json, Kernel
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tallyd.ledger.verify import Walk
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .kernel import Kernel
 

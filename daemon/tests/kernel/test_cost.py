@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .kernel import Kernel
 

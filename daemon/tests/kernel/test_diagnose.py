@@ -16,8 +16,8 @@ from tallyd.ledger.verify import SLICE_ROWS
 from tallyd.operations import diagnose
 from tallyd.store.filesystem import FileSystem
 from tallystick.protocol.envelope import decode_request
+from tallystick.protocol.operation import Socket
 from tallystick.protocol.problems import Refusal
-from tallystick.protocol.registry import Socket
 
 from .kernel import Json, Kernel
 
@@ -49,9 +49,7 @@ def diagnosed(
     request = decode_request(line, socket)
     speaker = Speaker("prin-owner", "peer-uid", Socket.CLIENT)
     admission = kernel.reader.read(lambda view: admit(view, request, speaker))
-    result: Json = json.loads(
-        diagnose.diagnose(kernel.view, request, admission, place, in_slice).result
-    )
+    result: Json = json.loads(diagnose.diagnose(kernel.view, request, admission, place, in_slice).result)
     return result
 
 

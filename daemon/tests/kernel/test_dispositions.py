@@ -8,7 +8,7 @@ import pytest
 
 from tallyd.ledger.orders import Order, Orders
 from tallyd.operations import dispositions
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .agents import Agent
 from .kernel import AT_HEAD, Json, Kernel

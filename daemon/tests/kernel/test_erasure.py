@@ -12,7 +12,7 @@ import pytest
 from tallyd.clerk.clerk import Errand
 from tallyd.ledger.verify import Walk
 from tallyd.operations import erasure
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .kernel import Json, Kernel
 from .uploads import begin, finalize, stage

@@ -10,22 +10,22 @@ from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.ledger.verify import Walk
 from tallyd.operations import frontiers
 from tallyd.service.handlers import FENCED_READS, WRITES
-from tallystick.protocol.envelope import Request
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.envelope import AnyRequest
+from tallystick.protocol.operation import Socket
 
 from .kernel import Json, Kernel
 
 PIN = (Socket.CLIENT, "frontier_pin")
 
 
-def id_used_twice(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def id_used_twice(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
     """Notes a row that the database refuses when it is written."""
     for _ in range(2):
         tx.register(b"\1" * 16)
     return frontiers.pin(tx, request, admission)
 
 
-def update_of_nothing(tx: Transaction, request: Request, admission: Admission) -> Applied:
+def update_of_nothing(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
     """Notes a change of a row that is not there."""
     tx.update("spaces", {"position": 1_000_000}, status="frozen")
     return frontiers.pin(tx, request, admission)

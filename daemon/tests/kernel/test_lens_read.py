@@ -10,7 +10,8 @@ import pytest
 
 from tallyd.ledger.orders import SENSITIVE, Order, Orders
 from tallyd.store.migrations import load
-from tallystick.protocol import limits, records
+from tallystick.protocol import limits
+from tallystick.protocol.families.lenses import LensCard, LensContribution
 from tallystick.protocol.ijson import Cap, parse
 from tallystick.protocol.lens_grammar import LensQuery, LensSort
 from tallystick.protocol.shapes import LensKind, convert
@@ -151,7 +152,7 @@ def test_a_workbench_shows_cards_with_their_relations(kernel: Kernel, space: Jso
 def test_what_is_shown_has_the_shapes_that_clients_know(kernel: Kernel, space: Json) -> None:
     """Each item is one of the two records of the protocol's types."""
     relate(kernel, space, kernel.said(space, "a"), kernel.said(space, "b"))
-    for kind, shape in (("pulse", records.LensContribution), ("workbench", records.LensCard)):
+    for kind, shape in (("pulse", LensContribution), ("workbench", LensCard)):
         items = page(kernel, space, lens(kernel, space, kind))["items"]
         assert [convert(item, shape) for item in items]
 

@@ -13,7 +13,7 @@ from tallyd.admission import Speaker
 from tallyd.clerk.clerk import Answer, Command
 from tallyd.ledger.transaction import Idle
 from tallystick.protocol.envelope import decode_request
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .agents import Agent
 from .kernel import START_MS, Json, Kernel
@@ -37,9 +37,7 @@ def args_of(*deployments: str, **more: Any) -> Json:
 
 def asked(kernel: Kernel, *deployments: str, key: str = "next", **more: Any) -> Json:
     """What the owner's worker is answered."""
-    return kernel.write(
-        "tallystick_invocation_next", args_of(*deployments, **more), key=key, socket=WORKER
-    )
+    return kernel.write("tallystick_invocation_next", args_of(*deployments, **more), key=key, socket=WORKER)
 
 
 def of(answered: Json) -> str | None:

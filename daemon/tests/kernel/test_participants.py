@@ -10,7 +10,7 @@ import pytest
 
 from tallyd.ledger.verify import Walk
 from tallyd.operations import participants
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .agents import Agent
 from .kernel import Json, Kernel, subject_digest

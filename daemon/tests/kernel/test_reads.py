@@ -11,7 +11,7 @@ from tallyd.ledger.view import View
 from tallyd.operations.events import Following
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import decode_request
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .kernel import Json, Kernel
 

@@ -10,8 +10,12 @@ import pytest
 
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.withheld import RANGES_MAX, Range, Withheld
-from tallystick.protocol import records
+from tallystick.protocol.families.context import AssemblySummaryPage, Branch, FrontierPage
+from tallystick.protocol.families.contributions import DisposedContributionPage, DisposedRelationPage
+from tallystick.protocol.families.dispositions import DispositionPage
+from tallystick.protocol.families.events import EventsRead
 from tallystick.protocol.limits import PAGE_ITEMS_MAX
+from tallystick.protocol.records import Page
 from tallystick.protocol.shapes import convert
 
 from .agents import Agent
@@ -25,12 +29,12 @@ FRONTIERS = "tallystick_frontier_list"
 ASSEMBLIES = "tallystick_assembly_list"
 BRANCH = "tallystick_branch_show"
 EVENTS = "tallystick_events_read"
-LISTS: dict[str, type[records.Page]] = {
-    CONTRIBUTIONS: records.DisposedContributionPage,
-    RELATIONS: records.DisposedRelationPage,
-    DISPOSITIONS: records.DispositionPage,
-    FRONTIERS: records.FrontierPage,
-    ASSEMBLIES: records.AssemblySummaryPage,
+LISTS: dict[str, type[Page]] = {
+    CONTRIBUTIONS: DisposedContributionPage,
+    RELATIONS: DisposedRelationPage,
+    DISPOSITIONS: DispositionPage,
+    FRONTIERS: FrontierPage,
+    ASSEMBLIES: AssemblySummaryPage,
 }
 SECRET = {"classification_ref": "class-secret"}
 NOBODY = "0" * 32
@@ -192,7 +196,7 @@ def test_a_branch_shows_the_head_that_an_append_compares(kernel: Kernel, space: 
     branch = {"branch_id": space["main_branch_id"]}
     for sequence in range(3):
         shown = read(kernel, space, BRANCH, **branch)
-        assert convert(shown["result"], records.Branch).branch_sequence == sequence
+        assert convert(shown["result"], Branch).branch_sequence == sequence
         assert shown["revision"] == sequence + 1
         more = {"expected_head_digest": shown["result"]["branch_head_digest"]}
         assert kernel.append(space, f"{sequence}", more=more, ext=None)["outcome"] == "ok"
@@ -300,7 +304,7 @@ def test_what_is_above_the_ceiling_is_counted_where_it_stands(
     assert shown == [2, 5, 6]
     above = "above_ceiling"
     assert withheld(answered) == [(1, 1, 1, above), (3, 4, 2, above), (7, 7, 1, above)]
-    convert(answered["result"], records.DisposedContributionPage)
+    convert(answered["result"], DisposedContributionPage)
     assert withheld(read(kernel, space, CONTRIBUTIONS)) == []
 
 
@@ -387,7 +391,7 @@ def test_a_projects_events_say_what_is_withheld(kernel: Kernel, space: Json, rea
     kernel.said(hidden, "5")
     args = {"source": space["project_id"], "after_cursor": start, "limit": 50}
     answered = reader.send(EVENTS, args)
-    result = convert(answered["result"], records.EventsRead)
+    result = convert(answered["result"], EventsRead)
     head = result.events[0].project_sequence
     assert isinstance(head, int)
     first = head - 3
@@ -433,7 +437,7 @@ def test_the_realms_events_are_read_by_the_owner(kernel: Kernel, space: Json) ->
     kernel.ok("tallystick_agent_revoke", {"agent_id": agents[0].id})
     args: Json = {"source": "realm-personal", "limit": 3}
     first = kernel.read(EVENTS, args)["result"]
-    convert(first, records.EventsRead)
+    convert(first, EventsRead)
     assert [event["resource_ref"] for event in first["events"]] == [agent.id for agent in agents]
     assert all("project_id" not in event for event in first["events"])
     rest = kernel.read(EVENTS, {**args, "after_cursor": first["next_cursor"]})["result"]

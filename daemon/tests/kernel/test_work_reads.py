@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tallyd.ledger.orders import Order, Orders
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .agents import Agent
 from .kernel import AT_HEAD, Json, Kernel

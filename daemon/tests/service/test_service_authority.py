@@ -12,7 +12,8 @@ from harness.wire import Reply, Request, ask, request
 from world import AT_HEAD, CLIENT, WORKER, Attempt, World, complete, fail
 
 from tallystick.paths import Paths
-from tallystick.protocol.registry import BY_SOCKET, Socket
+from tallystick.protocol.operation import Socket
+from tallystick.protocol.registry import BY_SOCKET
 
 from .authority import ADMITTED, OWNER, WORKERS, table
 from .process import Place, Tallyd, running_on

@@ -16,7 +16,8 @@ from socket_conformance.talk import Talk
 from world import CLIENT, WORKER, World
 
 from tallyd.service import handlers
-from tallystick.protocol.registry import OPERATIONS, Operation, Socket
+from tallystick.protocol.operation import AnyOperation, Socket
+from tallystick.protocol.registry import OPERATIONS
 
 from .process import Tallyd, running_on
 
@@ -144,7 +145,7 @@ OPENED_OR_RUN = ("path", "file", "dir", "command", "argv", "exec", "shell", "pro
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=[f"{o.name}@{o.socket}" for o in OPERATIONS])
-def test_case_090_no_operation_takes_a_path_or_a_command(operation: Operation) -> None:
+def test_case_090_no_operation_takes_a_path_or_a_command(operation: AnyOperation) -> None:
     """Nothing that a client sends is opened, run or fetched: no argument is named as if it were."""
     schema = json.dumps(msgspec.json.schema(operation.arguments))
     names = {

@@ -18,8 +18,8 @@ from tallyd.operations import contributions
 from tallyd.operations.diagnose import CHECKS, Place
 from tallyd.service import handlers
 from tallyd.store.filesystem import FileSystem
-from tallystick.protocol.envelope import Request
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.envelope import AnyRequest
+from tallystick.protocol.operation import Socket
 
 EIGHT_DAYS_SECONDS = 8 * 86_400
 
@@ -84,7 +84,7 @@ def test_a_transaction_that_was_lost_runs_again_one_by_one(kernel: Kernel) -> No
     space = kernel.space(kernel.project())
     runs: list[str] = []
 
-    def lost_in_the_third(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    def lost_in_the_third(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
         assert request.meta is not None
         runs.append(request.meta.idempotency_key)
         applied = contributions.append(tx, request, admission)
@@ -121,7 +121,7 @@ def test_a_fault_of_a_handler_is_that_commands_alone(kernel: Kernel) -> None:
     """
     space = kernel.space(kernel.project())
 
-    def faulty(tx: Transaction, request: Request, admission: Admission) -> Applied:
+    def faulty(tx: Transaction, request: AnyRequest, admission: Admission) -> Applied:
         applied = contributions.append(tx, request, admission)
         assert request.meta is not None
         if request.meta.idempotency_key == "f-1":

@@ -25,7 +25,7 @@ from tallyd.store.bodies import BodyStore, ObjectKeys
 from tallyd.store.keys import Keys
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.envelope import decode_reply
-from tallystick.protocol.records import InvocationClaim
+from tallystick.protocol.families.work import InvocationClaim
 
 from .process import Place, Tallyd
 

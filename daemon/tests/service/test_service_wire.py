@@ -20,7 +20,7 @@ from socket_conformance.talk import HELLO, Talk
 from world import CLIENT, World
 
 from tallystick.protocol import limits
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .process import Tallyd, running_on
 from .waiting import head, until_asleep, until_open, waits

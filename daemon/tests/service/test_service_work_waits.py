@@ -19,7 +19,7 @@ import trio.testing
 from harness.wire import Request, Wire, request
 
 from tallyd.store.ambient import SystemAmbient
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 from .living import Living, line_from, living
 from .process import Place, Tallyd
@@ -215,9 +215,7 @@ async def test_a_failure_back_to_the_queue_wakes_a_sleeper(
 
 
 @pytest.mark.trio
-async def test_a_lease_that_runs_out_wakes_a_sleeper(
-    home: Place, mock_clock: trio.testing.MockClock
-) -> None:
+async def test_a_lease_that_runs_out_wakes_a_sleeper(home: Place, mock_clock: trio.testing.MockClock) -> None:
     """At its end, and not before; a renewal moves the end on."""
     async with scene(home, mock_clock) as here:
         made = await here.invoke()

@@ -12,7 +12,7 @@ from typing import Final
 from harness.wire import REPLY_SECONDS_MAX, Reply, judged
 
 from tallystick.paths import Paths
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 SENT: Final = "sent over the socket"
 REPLIES: Final = "replies validated"

@@ -32,22 +32,22 @@ from tallystick.calls import (
 )
 from tallystick.calls.values import (
     DEPLOYMENT,
+    AnyProject,
+    AnySpace,
     Linkable,
     Named,
-    Project,
     ReadOptions,
-    Space,
     SpaceRef,
     WriteOptions,
 )
 
 __all__ = [
     "DEPLOYMENT",
+    "AnyProject",
+    "AnySpace",
     "Linkable",
     "Named",
-    "Project",
     "ReadOptions",
-    "Space",
     "SpaceRef",
     "WriteOptions",
     "agents",

@@ -14,7 +14,7 @@ from tallystick.core import Read, Write
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.agents import Agent, AgentPage
 
 CREDENTIAL_BYTES: Final = 32
 """Random bytes in a new credential: nobody guesses it, and its bare SHA-256 gives nothing away."""
@@ -43,7 +43,7 @@ def agent_add(
     classification_ceiling_ref: str | None = None,
     expires_at: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Agent]:
+) -> Write[Agent]:
     """Let an agent in: its directory of sockets appears, and whoever connects there acts as it.
 
     ``peer_uid``: the uid that its processes have, where it is not the daemon's. ``deployments``: whose
@@ -58,12 +58,12 @@ def agent_add(
         "classification_ceiling_ref": classification_ceiling_ref,
         "expires_at": expires_at,
     }
-    return Write("tallystick_agent_add", arguments, "Agent", **options)
+    return Write("tallystick_agent_add", arguments, "agents.Agent", **options)
 
 
-def agent_show(agent_id: str, **options: Unpack[ReadOptions]) -> Read[records.Agent]:
+def agent_show(agent_id: str, **options: Unpack[ReadOptions]) -> Read[Agent]:
     """An agent as it stands now."""
-    return Read("tallystick_agent_show", {"agent_id": agent_id}, "Agent", **options)
+    return Read("tallystick_agent_show", {"agent_id": agent_id}, "agents.Agent", **options)
 
 
 def agent_list(
@@ -72,11 +72,13 @@ def agent_list(
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.AgentPage]:
+) -> Read[AgentPage]:
     """A page of the agents, in the order in which they were added; who was revoked stays listed."""
-    return Read("tallystick_agent_list", page_arguments(limit, after, snapshot), "AgentPage", **options)
+    return Read(
+        "tallystick_agent_list", page_arguments(limit, after, snapshot), "agents.AgentPage", **options
+    )
 
 
-def agent_revoke(agent_id: str, **options: Unpack[WriteOptions]) -> Write[records.Agent]:
+def agent_revoke(agent_id: str, **options: Unpack[WriteOptions]) -> Write[Agent]:
     """Let an agent in no more: its sockets go, its connections end, and what it did stands."""
-    return Write("tallystick_agent_revoke", {"agent_id": agent_id}, "Agent", **options)
+    return Write("tallystick_agent_revoke", {"agent_id": agent_id}, "agents.Agent", **options)

@@ -27,15 +27,16 @@ def by_name(
     The result stays parsed JSON. Raises ``NotSendable`` for an operation that this version does not know.
     """
     registry = import_module("tallystick.protocol.registry")
-    known = registry.BY_SOCKET.get((registry.Socket(surface), operation))
+    described = import_module("tallystick.protocol.operation")
+    known = registry.BY_SOCKET.get((described.Socket(surface), operation))
     if known is None:
         raise NotSendable("$.op", f"{operation} is no operation of the {surface} socket in this version")
-    kind = Write if known.kind is registry.Kind.WRITE else Read
-    realm_id = None if known.realm is registry.Placement.FORBIDDEN else REALM
+    kind = Write if known.kind is described.Kind.WRITE else Read
+    realm_id = None if known.realm is described.Placement.FORBIDDEN else REALM
     call: Call[JsonValue] = kind(
         operation, arguments, "", surface=surface, realm_id=realm_id, project_id=project_id, **options
     )
-    waits = {registry.Kind.WAIT: "timeout_ms", registry.Kind.WRITE: "wait_ms"}.get(known.kind)
+    waits = {described.Kind.WAIT: "timeout_ms", described.Kind.WRITE: "wait_ms"}.get(known.kind)
     wait_ms = None if waits is None else arguments.get(waits)
     if isinstance(wait_ms, int):
         call.wait_seconds = wait_ms / 1000

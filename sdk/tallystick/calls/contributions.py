@@ -5,7 +5,7 @@ An append and a relation land at the branch's head wherever that is when they ar
 compare-and-set instead gives ``expected_head_digest``.
 
 ``disposed_contribution_list`` and the reads of relations are ours: beside each thing they give its
-dispositions, and the lists say how many things are withheld from whoever reads (``records.Withheld``).
+dispositions, and the lists say how many things are withheld from whoever reads (``Withheld``).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
 
 from tallystick.calls.values import (
+    AnyProject,
+    AnySpace,
     Linkable,
     Named,
-    Project,
     ReadOptions,
-    Space,
     WriteOptions,
     identifier,
     identifiers,
@@ -30,18 +30,26 @@ from tallystick.core import Read, Write
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.contributions import (
+        Contribution,
+        ContributionPage,
+        DisposedContributionPage,
+        DisposedRelation,
+        DisposedRelationPage,
+        Relation,
+    )
     from tallystick.protocol.ijson import JsonValue
+    from tallystick.protocol.parts import ContributionPart
 
 # In quotes, since the records are not imported before they are needed.
-Part: TypeAlias = "records.ContributionPart | Mapping[str, JsonValue]"
+Part: TypeAlias = "ContributionPart | Mapping[str, JsonValue]"
 
 AT_HEAD: Final = {"dev.tallystick.append": {"at_head": True}}
 """The extension of a write that lands at the head of its branch."""
 
 
 def append(
-    space: Space,
+    space: AnySpace,
     kind: str,
     text: str | None = None,
     *,
@@ -57,7 +65,7 @@ def append(
     classification_ref: str | None = None,
     retention_policy_ref: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Contribution]:
+) -> Write[Contribution]:
     """A new contribution at the head of the branch, the main one where none is named.
 
     Its body is ``text`` (of ``media_type``, at most 65,536 characters), or ``parts``. ``kind`` is one of
@@ -81,27 +89,27 @@ def append(
     return Write(
         "contribution_append",
         arguments,
-        "Contribution",
+        "contributions.Contribution",
         project_id=space.project_id,
         **at_head(options, expected_head_digest),
     )
 
 
 def contribution_show(
-    project: Project, contribution_id: str, **options: Unpack[ReadOptions]
-) -> Read[records.Contribution]:
+    project: AnyProject, contribution_id: str, **options: Unpack[ReadOptions]
+) -> Read[Contribution]:
     """One contribution."""
     return Read(
         "contribution_show",
         {"contribution_id": contribution_id},
-        "Contribution",
+        "contributions.Contribution",
         project_id=project_id(project),
         **options,
     )
 
 
 def contribution_list(
-    space: Space,
+    space: AnySpace,
     *,
     branch_id: str | None = None,
     kind: str | None = None,
@@ -109,7 +117,7 @@ def contribution_list(
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.ContributionPage]:
+) -> Read[ContributionPage]:
     """A page of a space's contributions in the order of their sequence."""
     arguments = {
         "space_id": space.space_id,
@@ -117,11 +125,17 @@ def contribution_list(
         "kind": kind,
         **page_arguments(limit, after, snapshot),
     }
-    return Read("contribution_list", arguments, "ContributionPage", project_id=space.project_id, **options)
+    return Read(
+        "contribution_list",
+        arguments,
+        "contributions.ContributionPage",
+        project_id=space.project_id,
+        **options,
+    )
 
 
 def disposed_contribution_list(
-    space: Space,
+    space: AnySpace,
     *,
     branch_id: str | None = None,
     kind: str | None = None,
@@ -129,7 +143,7 @@ def disposed_contribution_list(
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.DisposedContributionPage]:
+) -> Read[DisposedContributionPage]:
     """``contribution_list``, each contribution with what became of it."""
     arguments = {
         "space_id": space.space_id,
@@ -140,7 +154,7 @@ def disposed_contribution_list(
     return Read(
         "tallystick_contribution_list",
         arguments,
-        "DisposedContributionPage",
+        "contributions.DisposedContributionPage",
         project_id=space.project_id,
         **options,
     )
@@ -148,7 +162,7 @@ def disposed_contribution_list(
 
 # --- relations --------------------------------------------------------------------------------------------
 def relation_assert(
-    space: Space,
+    space: AnySpace,
     kind: str,
     from_: Linkable,
     to: Linkable,
@@ -158,7 +172,7 @@ def relation_assert(
     rationale_ref: str | None = None,
     schema_ref: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Relation]:
+) -> Write[Relation]:
     """A new relation between two objects of the space, each pinned at its revision and digest.
 
     ``kind`` is one of addresses, supports, challenges, refines, qualifies, supersedes, depends_on,
@@ -177,24 +191,28 @@ def relation_assert(
     return Write(
         "relation_assert",
         arguments,
-        "Relation",
+        "contributions.Relation",
         project_id=space.project_id,
         **at_head(options, expected_head_digest),
     )
 
 
 def relation_show(
-    project: Project, relation_id: str, **options: Unpack[ReadOptions]
-) -> Read[records.DisposedRelation]:
+    project: AnyProject, relation_id: str, **options: Unpack[ReadOptions]
+) -> Read[DisposedRelation]:
     """One relation, and whether it was retracted."""
     arguments = {"relation_id": relation_id}
     return Read(
-        "tallystick_relation_show", arguments, "DisposedRelation", project_id=project_id(project), **options
+        "tallystick_relation_show",
+        arguments,
+        "contributions.DisposedRelation",
+        project_id=project_id(project),
+        **options,
     )
 
 
 def relation_list(
-    space: Space,
+    space: AnySpace,
     *,
     kind: str | None = None,
     of: Named | None = None,
@@ -202,7 +220,7 @@ def relation_list(
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.DisposedRelationPage]:
+) -> Read[DisposedRelationPage]:
     """A page of a space's relations, all or those from or to an object; each with its retraction."""
     arguments = {
         "space_id": space.space_id,
@@ -211,7 +229,11 @@ def relation_list(
         **page_arguments(limit, after, snapshot),
     }
     return Read(
-        "tallystick_relation_list", arguments, "DisposedRelationPage", project_id=space.project_id, **options
+        "tallystick_relation_list",
+        arguments,
+        "contributions.DisposedRelationPage",
+        project_id=space.project_id,
+        **options,
     )
 
 

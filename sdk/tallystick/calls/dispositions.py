@@ -1,6 +1,6 @@
 """What becomes of what was said: it is withdrawn, superseded, redacted, erased, retracted or marked.
 
-``disposition_list`` is ours, and says how many are withheld from whoever reads (``records.Withheld``).
+``disposition_list`` is ours, and says how many are withheld from whoever reads (``Withheld``).
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from tallystick.calls.values import (
+    AnyProject,
+    AnySpace,
     Linkable,
     Named,
-    Project,
     ReadOptions,
-    Space,
     WriteOptions,
     identifier,
     optional_project,
@@ -24,12 +24,19 @@ from tallystick.core import Read, Write
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.dispositions import (
+        ContributionSupersession,
+        ContributionWithdrawal,
+        DispositionPage,
+        RelationDisposition,
+    )
+    from tallystick.protocol.families.erasure import ContributionRedaction, Erasure
+    from tallystick.protocol.families.reactions import Reaction
 
 
 def contribution_withdraw(
-    project: Project, contribution: Named, reason_class: str, **options: Unpack[WriteOptions]
-) -> Write[records.ContributionWithdrawal]:
+    project: AnyProject, contribution: Named, reason_class: str, **options: Unpack[WriteOptions]
+) -> Write[ContributionWithdrawal]:
     """Say that nobody stands by a contribution any longer; it is still shown. Once, by its author, a steward
     or the owner. ``reason_class`` is a token such as ``mistake``: a label, and never erased.
 
@@ -39,19 +46,19 @@ def contribution_withdraw(
     return Write(
         "contribution_withdraw",
         arguments,
-        "ContributionWithdrawal",
+        "dispositions.ContributionWithdrawal",
         project_id=project_id(project),
         **options,
     )
 
 
 def contribution_supersede(
-    project: Project,
+    project: AnyProject,
     contribution: Named,
     replacement: Named,
     reason_class: str,
     **options: Unpack[WriteOptions],
-) -> Write[records.ContributionSupersession]:
+) -> Write[ContributionSupersession]:
     """Put another contribution of the same space in the place of one; ``Cycle`` where that leads back."""
     arguments = {
         "contribution_ref": identifier(contribution),
@@ -61,15 +68,15 @@ def contribution_supersede(
     return Write(
         "contribution_supersede",
         arguments,
-        "ContributionSupersession",
+        "dispositions.ContributionSupersession",
         project_id=project_id(project),
         **options,
     )
 
 
 def contribution_redact(
-    project: Project, contribution: Named, reason_class: str, **options: Unpack[WriteOptions]
-) -> Write[records.ContributionRedaction]:
+    project: AnyProject, contribution: Named, reason_class: str, **options: Unpack[WriteOptions]
+) -> Write[ContributionRedaction]:
     """Erase a contribution's body, and the artifacts that it carries: for good, in any status of the space.
 
     Once, by a steward or the owner (``Invalid`` where it is redacted already). Who said it and when stays,
@@ -79,7 +86,7 @@ def contribution_redact(
     return Write(
         "contribution_redact",
         arguments,
-        "ContributionRedaction",
+        "erasure.ContributionRedaction",
         project_id=project_id(project),
         **options,
     )
@@ -90,9 +97,9 @@ def erase(
     *,
     object_ref: str | None = None,
     event_id: str | None = None,
-    project: Project | None = None,
+    project: AnyProject | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Erasure]:
+) -> Write[Erasure]:
     """Erase, for good, what ``contribution_redact`` does not reach: an object's names, titles and payloads in
     every event that it had (``object_ref``), or in one event (``event_id``); or an artifact's bytes.
 
@@ -105,22 +112,26 @@ def erase(
         raise TypeError("give either object_ref or event_id: one thing is erased at a time")
     arguments = {"object_ref": object_ref, "event_id": event_id, "reason_class": reason_class}
     place = optional_project(project)
-    return Write("tallystick_erase", arguments, "Erasure", project_id=place, **options)
+    return Write("tallystick_erase", arguments, "erasure.Erasure", project_id=place, **options)
 
 
 def relation_retract(
-    project: Project, relation: Named, reason_class: str, **options: Unpack[WriteOptions]
-) -> Write[records.RelationDisposition]:
+    project: AnyProject, relation: Named, reason_class: str, **options: Unpack[WriteOptions]
+) -> Write[RelationDisposition]:
     """Say that a relation is no longer asserted; it is still shown."""
     arguments = {"relation_ref": identifier(relation), "reason_class": reason_class}
     return Write(
-        "relation_retract", arguments, "RelationDisposition", project_id=project_id(project), **options
+        "relation_retract",
+        arguments,
+        "dispositions.RelationDisposition",
+        project_id=project_id(project),
+        **options,
     )
 
 
 def reaction_set(
-    space: Space, target: Linkable, mark: str, state: str = "present", **options: Unpack[WriteOptions]
-) -> Write[records.Reaction]:
+    space: AnySpace, target: Linkable, mark: str, state: str = "present", **options: Unpack[WriteOptions]
+) -> Write[Reaction]:
     """Put a mark on an object, pinned as it is, or take it back (``removed``). ``mark`` is the protocol's
     ``key``; the ``key`` in the options is the command's, as everywhere.
 
@@ -136,20 +147,24 @@ def reaction_set(
         "key": mark,
         "state": state,
     }
-    return Write("reaction_set", arguments, "Reaction", project_id=space.project_id, **options)
+    return Write("reaction_set", arguments, "reactions.Reaction", project_id=space.project_id, **options)
 
 
 def disposition_list(
-    space: Space,
+    space: AnySpace,
     *,
     kind: str | None = None,
     limit: int = limits.PAGE_ITEMS_MAX,
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.DispositionPage]:
+) -> Read[DispositionPage]:
     """A page of what was done in a space: ``withdraw``, ``supersede``, ``redact`` and ``retract``, or one."""
     arguments = {"space_id": space.space_id, "kind": kind, **page_arguments(limit, after, snapshot)}
     return Read(
-        "tallystick_disposition_list", arguments, "DispositionPage", project_id=space.project_id, **options
+        "tallystick_disposition_list",
+        arguments,
+        "dispositions.DispositionPage",
+        project_id=space.project_id,
+        **options,
     )

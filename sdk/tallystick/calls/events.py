@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from tallystick.calls.values import Project, ReadOptions, project_id
+from tallystick.calls.values import AnyProject, ReadOptions, project_id
 from tallystick.core import REALM, Read
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.events import EventBatch, EventPage, EventPayload, EventsRead
 
 
 def events_read(
-    source: Project,
+    source: AnyProject,
     *,
     after_cursor: str | None = None,
     type_prefixes: Sequence[str] = (),
     limit: int = limits.PAGE_ITEMS_MAX,
     **options: Unpack[ReadOptions],
-) -> Read[records.EventPage]:
+) -> Read[EventPage]:
     """Events of a project after a cursor, from the first one where none is given. Never waits."""
     arguments = {
         "source": project_id(source),
@@ -28,17 +28,17 @@ def events_read(
         "type_prefixes": list(type_prefixes) or None,
         "limit": limit,
     }
-    return Read("events_read", arguments, "EventPage", **options)
+    return Read("events_read", arguments, "events.EventPage", **options)
 
 
 def accounted_events_read(
-    source: Project = REALM,
+    source: AnyProject = REALM,
     *,
     after_cursor: str | None = None,
     type_prefixes: Sequence[str] = (),
     limit: int = limits.PAGE_ITEMS_MAX,
     **options: Unpack[ReadOptions],
-) -> Read[records.EventsRead]:
+) -> Read[EventsRead]:
     """A project's events, and how many are withheld where; or, for the owner, the realm's: those that stand
     in no project, such as what happens to agents, assistants and artifacts.
     """
@@ -48,17 +48,17 @@ def accounted_events_read(
         "type_prefixes": list(type_prefixes) or None,
         "limit": limit,
     }
-    return Read("tallystick_events_read", arguments, "EventsRead", **options)
+    return Read("tallystick_events_read", arguments, "events.EventsRead", **options)
 
 
 def events_wait(
-    source: Project,
+    source: AnyProject,
     after_cursor: str,
     *,
     type_prefixes: Sequence[str] = (),
     timeout_ms: int = limits.WAIT_MS_MAX,
     **options: Unpack[ReadOptions],
-) -> Read[records.EventBatch]:
+) -> Read[EventBatch]:
     """Events of a project after a cursor; waits for the first of them up to ``timeout_ms`` (at most
     30,000)."""
     arguments = {
@@ -67,9 +67,9 @@ def events_wait(
         "filters": {"type_prefixes": list(type_prefixes)} if type_prefixes else None,
         "timeout_ms": timeout_ms,
     }
-    return Read("events_wait", arguments, "EventBatch", wait_seconds=timeout_ms / 1000, **options)
+    return Read("events_wait", arguments, "events.EventBatch", wait_seconds=timeout_ms / 1000, **options)
 
 
-def event_payload(event_id: str, **options: Unpack[ReadOptions]) -> Read[records.EventPayload]:
+def event_payload(event_id: str, **options: Unpack[ReadOptions]) -> Read[EventPayload]:
     """The payload of one event."""
-    return Read("event_payload", {"event_id": event_id}, "EventPayload", **options)
+    return Read("event_payload", {"event_id": event_id}, "events.EventPayload", **options)

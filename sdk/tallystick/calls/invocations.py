@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Unpack
 
 from tallystick.calls.values import (
     DEPLOYMENT,
-    Project,
+    AnyProject,
+    AnySpace,
     ReadOptions,
-    Space,
     WriteOptions,
     page_arguments,
     project_id,
@@ -17,25 +17,26 @@ from tallystick.core import Read, Write
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.context import Assembly
+    from tallystick.protocol.families.invocations import Invocation, InvocationPage
 
 
 def invocation_create(
-    project: Project,
+    project: AnyProject,
     *,
     deadline: str,
     deployment_id: str = DEPLOYMENT,
     deployment_revision: int = 1,
-    space: Space | None = None,
+    space: AnySpace | None = None,
     branch_id: str | None = None,
-    assembly: records.Assembly | None = None,
+    assembly: Assembly | None = None,
     priority: int | None = None,
     not_before: str | None = None,
     max_attempts: int | None = None,
     budget_reservation_set_ref: str | None = None,
     disclosure_rules_digest: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Invocation]:
+) -> Write[Invocation]:
     """Ask a deployment of an assistant to run. ``deadline`` and ``not_before`` are RFC 3339 timestamps."""
     if branch_id is None and space is not None:
         branch_id = space.main_branch_id
@@ -53,19 +54,23 @@ def invocation_create(
         "max_attempts": max_attempts,
         "deadline": deadline,
     }
-    return Write("invocation_create", arguments, "Invocation", project_id=project_id(project), **options)
+    return Write(
+        "invocation_create", arguments, "invocations.Invocation", project_id=project_id(project), **options
+    )
 
 
 def invocation_show(
-    project: Project, invocation_id: str, **options: Unpack[ReadOptions]
-) -> Read[records.Invocation]:
+    project: AnyProject, invocation_id: str, **options: Unpack[ReadOptions]
+) -> Read[Invocation]:
     """An invocation as it stands now."""
     arguments = {"invocation_id": invocation_id}
-    return Read("invocation_show", arguments, "Invocation", project_id=project_id(project), **options)
+    return Read(
+        "invocation_show", arguments, "invocations.Invocation", project_id=project_id(project), **options
+    )
 
 
 def invocation_list(
-    project: Project,
+    project: AnyProject,
     *,
     deployment_id: str | None = None,
     space_id: str | None = None,
@@ -74,7 +79,7 @@ def invocation_list(
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.InvocationPage]:
+) -> Read[InvocationPage]:
     """A page of a project's invocations."""
     arguments = {
         "assistant_deployment_id": deployment_id,
@@ -82,21 +87,25 @@ def invocation_list(
         "state": state,
         **page_arguments(limit, after, snapshot),
     }
-    return Read("invocation_list", arguments, "InvocationPage", project_id=project_id(project), **options)
+    return Read(
+        "invocation_list", arguments, "invocations.InvocationPage", project_id=project_id(project), **options
+    )
 
 
 def invocation_cancel(
-    project: Project,
+    project: AnyProject,
     invocation_id: str,
     *,
     cancellation_scope: str | None = None,
     reason: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Invocation]:
+) -> Write[Invocation]:
     """End an invocation that has not ended; its worker's next command finds its lease stale."""
     arguments = {
         "invocation_id": invocation_id,
         "cancellation_scope": cancellation_scope,
         "reason": reason,
     }
-    return Write("invocation_cancel", arguments, "Invocation", project_id=project_id(project), **options)
+    return Write(
+        "invocation_cancel", arguments, "invocations.Invocation", project_id=project_id(project), **options
+    )

@@ -8,12 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
-from tallystick.calls.values import Project, ReadOptions, Space, WriteOptions, page_arguments, project_id
+from tallystick.calls.values import (
+    AnyProject,
+    AnySpace,
+    ReadOptions,
+    WriteOptions,
+    page_arguments,
+    project_id,
+)
 from tallystick.core import Read, Write
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import lens_grammar, records
+    from tallystick.protocol import lens_grammar
+    from tallystick.protocol.families.lenses import Lens, LensPage, LensView
+    from tallystick.protocol.families.snapshots import SnapshotPage
     from tallystick.protocol.ijson import JsonValue
 
 # In quotes, since neither is imported before it is needed.
@@ -22,7 +31,7 @@ Sort: TypeAlias = "lens_grammar.LensSort | Mapping[str, JsonValue]"
 
 
 def lens_create(
-    space: Space,
+    space: AnySpace,
     kind: str,
     *,
     query: Query | None = None,
@@ -30,7 +39,7 @@ def lens_create(
     presentation: Mapping[str, JsonValue] | None = None,
     visibility: str = "private",
     **options: Unpack[WriteOptions],
-) -> Write[records.Lens]:
+) -> Write[Lens]:
     """A new way to look at a space, evaluated by ``lens_read``; left out, query and sort ask for nothing.
 
     ``kind`` is one of stream, workbench, pulse, branch_compare, ensemble, provenance and custom. A query and
@@ -45,29 +54,29 @@ def lens_create(
         "presentation_options": {} if presentation is None else presentation,
         "visibility": visibility,
     }
-    return Write("lens_create", arguments, "Lens", project_id=space.project_id, **options)
+    return Write("lens_create", arguments, "lenses.Lens", project_id=space.project_id, **options)
 
 
-def lens_show(project: Project, lens_id: str, **options: Unpack[ReadOptions]) -> Read[records.Lens]:
+def lens_show(project: AnyProject, lens_id: str, **options: Unpack[ReadOptions]) -> Read[Lens]:
     """A lens as it stands now; ``lens-stream-<space>`` and ``lens-workbench-<space>`` come with a space."""
-    return Read("lens_show", {"lens_id": lens_id}, "Lens", project_id=project_id(project), **options)
+    return Read("lens_show", {"lens_id": lens_id}, "lenses.Lens", project_id=project_id(project), **options)
 
 
 def lens_list(
-    space: Space,
+    space: AnySpace,
     *,
     limit: int = limits.PAGE_ITEMS_MAX,
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.LensPage]:
+) -> Read[LensPage]:
     """A page of a space's lenses, those that come with it first; a revoked lens is not listed."""
     arguments = {"space_id": space.space_id, **page_arguments(limit, after, snapshot)}
-    return Read("lens_list", arguments, "LensPage", project_id=space.project_id, **options)
+    return Read("lens_list", arguments, "lenses.LensPage", project_id=space.project_id, **options)
 
 
 def lens_update(
-    project: Project,
+    project: AnyProject,
     lens_id: str,
     *,
     query: Query | None = None,
@@ -75,7 +84,7 @@ def lens_update(
     presentation: Mapping[str, JsonValue] | None = None,
     visibility: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Lens]:
+) -> Write[Lens]:
     """Another query, sort, presentation or visibility; what is left out stays. An empty query asks for
     nothing."""
     arguments = {
@@ -85,39 +94,41 @@ def lens_update(
         "presentation_options": presentation,
         "visibility": visibility,
     }
-    return Write("lens_update", arguments, "Lens", project_id=project_id(project), **options)
+    return Write("lens_update", arguments, "lenses.Lens", project_id=project_id(project), **options)
 
 
-def lens_revoke(project: Project, lens_id: str, **options: Unpack[WriteOptions]) -> Write[records.Lens]:
+def lens_revoke(project: AnyProject, lens_id: str, **options: Unpack[WriteOptions]) -> Write[Lens]:
     """The lens is gone, for good."""
-    return Write("lens_revoke", {"lens_id": lens_id}, "Lens", project_id=project_id(project), **options)
+    return Write(
+        "lens_revoke", {"lens_id": lens_id}, "lenses.Lens", project_id=project_id(project), **options
+    )
 
 
 def lens_read(
-    project: Project,
+    project: AnyProject,
     lens_id: str,
     *,
     limit: int = limits.PAGE_ITEMS_MAX,
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.LensView]:
+) -> Read[LensView]:
     """A page of what is seen through a lens; ``Invalid`` where it asks for what cannot be evaluated.
 
-    Each item has the members of ``records.LensContribution`` or, through a workbench, ``records.LensCard``.
+    Each item has the members of ``LensContribution`` or, through a workbench, ``LensCard``.
     """
     arguments = {"lens_id": lens_id, **page_arguments(limit, after, snapshot)}
-    return Read("lens_read", arguments, "LensView", project_id=project_id(project), **options)
+    return Read("lens_read", arguments, "lenses.LensView", project_id=project_id(project), **options)
 
 
 def snapshot_read(
-    source: Project,
+    source: AnyProject,
     *,
     limit: int = limits.PAGE_ITEMS_MAX,
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.SnapshotPage]:
+) -> Read[SnapshotPage]:
     """A page of a project's spaces, and in ``boundary_event_cursor`` where its events go on from."""
     arguments = {"source": project_id(source), **page_arguments(limit, after, snapshot)}
-    return Read("snapshot_read", arguments, "SnapshotPage", **options)
+    return Read("snapshot_read", arguments, "snapshots.SnapshotPage", **options)

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from tallystick.calls.values import Project, ReadOptions, Space, WriteOptions, page_arguments, project_id
+from tallystick.calls.values import (
+    AnyProject,
+    AnySpace,
+    ReadOptions,
+    WriteOptions,
+    page_arguments,
+    project_id,
+)
 from tallystick.core import Read, Write
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.grants import SpaceAccessGrant, SpaceAccessGrantPage
+    from tallystick.protocol.families.participants import SpaceParticipant, SpaceParticipantPage
     from tallystick.protocol.ijson import JsonValue
 
 
 def participant_digest(
-    participant: records.SpaceParticipant | Mapping[str, JsonValue], *, role: str | None = None
+    participant: SpaceParticipant | Mapping[str, JsonValue], *, role: str | None = None
 ) -> str:
     """What ``space_participant_activate`` wants: the digest of who is proposed, in which role (KCP 3.4).
 
@@ -32,14 +40,14 @@ def participant_digest(
 
 
 def space_participant_add(
-    space: Space,
+    space: AnySpace,
     subject_ref: str,
     role: str,
     *,
     kind: str = "service",
     subject_revision: int | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.SpaceParticipant]:
+) -> Write[SpaceParticipant]:
     """Propose somebody: an agent (``service``), a ``principal``, an ``assistant_deployment`` or a
     ``peer_projection``, as ``steward``, ``contributor`` or ``observer``. A subject takes part once.
 
@@ -53,81 +61,89 @@ def space_participant_add(
         "subject_revision": subject_revision,
     }
     return Write(
-        "space_participant_add", arguments, "SpaceParticipant", project_id=space.project_id, **options
+        "space_participant_add",
+        arguments,
+        "participants.SpaceParticipant",
+        project_id=space.project_id,
+        **options,
     )
 
 
 def space_participant_activate(
-    project: Project, participant_id: str, subject_digest: str, **options: Unpack[WriteOptions]
-) -> Write[records.SpaceParticipant]:
+    project: AnyProject, participant_id: str, subject_digest: str, **options: Unpack[WriteOptions]
+) -> Write[SpaceParticipant]:
     """Let in who is proposed; for the owner. ``subject_digest`` is ``participant_digest`` of the proposal
     that was looked at: ``StaleRevision`` where another role is proposed meanwhile.
     """
     return Write(
         "space_participant_activate",
         {"participant_id": participant_id, "subject_digest": subject_digest},
-        "SpaceParticipant",
+        "participants.SpaceParticipant",
         project_id=project_id(project),
         **options,
     )
 
 
 def space_participant_update(
-    project: Project,
+    project: AnyProject,
     participant_id: str,
     *,
     role: str | None = None,
     status: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.SpaceParticipant]:
+) -> Write[SpaceParticipant]:
     """Another role, or ``muted`` and ``active`` again; what is left out stays."""
     return Write(
         "space_participant_update",
         {"participant_id": participant_id, "role": role, "status": status},
-        "SpaceParticipant",
+        "participants.SpaceParticipant",
         project_id=project_id(project),
         **options,
     )
 
 
 def space_participant_remove(
-    project: Project, participant_id: str, **options: Unpack[WriteOptions]
-) -> Write[records.SpaceParticipant]:
+    project: AnyProject, participant_id: str, **options: Unpack[WriteOptions]
+) -> Write[SpaceParticipant]:
     """For good: the subject cannot be proposed again in that space. What it wrote stands."""
     return Write(
         "space_participant_remove",
         {"participant_id": participant_id},
-        "SpaceParticipant",
+        "participants.SpaceParticipant",
         project_id=project_id(project),
         **options,
     )
 
 
 def space_participant_list(
-    space: Space,
+    space: AnySpace,
     *,
     limit: int = limits.PAGE_ITEMS_MAX,
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.SpaceParticipantPage]:
+) -> Read[SpaceParticipantPage]:
     """A page of a space's participants, whatever became of them."""
     arguments = {"space_id": space.space_id, **page_arguments(limit, after, snapshot)}
     return Read(
-        "space_participant_list", arguments, "SpaceParticipantPage", project_id=space.project_id, **options
+        "space_participant_list",
+        arguments,
+        "participants.SpaceParticipantPage",
+        project_id=space.project_id,
+        **options,
     )
 
 
 # --- grants -----------------------------------------------------------------------------------------------
 def space_access_grant_create(
-    space: Space,
+    space: AnySpace,
     subject_ref: str,
     allowed_actions: Sequence[str],
     *,
     classification_ceiling_ref: str | None = None,
     expires_at: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.SpaceAccessGrant]:
+) -> Write[SpaceAccessGrant]:
     """Let somebody do things in a space without taking part in it; for the owner.
 
     ``allowed_actions`` are ``read``, ``contribute``, ``steward``, or names of operations, each of which
@@ -141,33 +157,41 @@ def space_access_grant_create(
         "expires_at": expires_at,
     }
     return Write(
-        "space_access_grant_create", arguments, "SpaceAccessGrant", project_id=space.project_id, **options
+        "space_access_grant_create",
+        arguments,
+        "grants.SpaceAccessGrant",
+        project_id=space.project_id,
+        **options,
     )
 
 
 def space_access_grant_revoke(
-    project: Project, space_access_id: str, **options: Unpack[WriteOptions]
-) -> Write[records.SpaceAccessGrant]:
+    project: AnyProject, space_access_id: str, **options: Unpack[WriteOptions]
+) -> Write[SpaceAccessGrant]:
     """Take a grant back; for the owner. It works in an archived space as well."""
     return Write(
         "space_access_grant_revoke",
         {"space_access_id": space_access_id},
-        "SpaceAccessGrant",
+        "grants.SpaceAccessGrant",
         project_id=project_id(project),
         **options,
     )
 
 
 def space_access_grant_list(
-    space: Space,
+    space: AnySpace,
     *,
     limit: int = limits.PAGE_ITEMS_MAX,
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.SpaceAccessGrantPage]:
+) -> Read[SpaceAccessGrantPage]:
     """A page of a space's grants, those that were taken back or expired among them."""
     arguments = {"space_id": space.space_id, **page_arguments(limit, after, snapshot)}
     return Read(
-        "space_access_grant_list", arguments, "SpaceAccessGrantPage", project_id=space.project_id, **options
+        "space_access_grant_list",
+        arguments,
+        "grants.SpaceAccessGrantPage",
+        project_id=space.project_id,
+        **options,
     )

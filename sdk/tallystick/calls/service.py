@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Unpack
 
-from tallystick.calls.values import Project, ReadOptions, optional_project
+from tallystick.calls.values import AnyProject, ReadOptions, optional_project
 from tallystick.core import Read
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.service import (
+        Diagnosis,
+        HelloResult,
+        ProtocolInfo,
+        ServedLimits,
+        Status,
+        Stopping,
+    )
 
 IMPLEMENTATION: Final = "tallystick-sdk"
 IMPLEMENTATION_VERSION: Final = "0.1.0"
@@ -17,7 +24,7 @@ IMPLEMENTATION_VERSION: Final = "0.1.0"
 
 def hello(
     supported_versions: Sequence[str] = ("0.1",), features: Sequence[str] = (), **options: Unpack[ReadOptions]
-) -> Read[records.HelloResult]:
+) -> Read[HelloResult]:
     """Which version both speak, and which bundles of operations the daemon serves whole."""
     arguments = {
         "supported_versions": list(supported_versions),
@@ -25,38 +32,38 @@ def hello(
         "implementation_version": IMPLEMENTATION_VERSION,
         "requested_features": list(features),
     }
-    return Read("hello", arguments, "HelloResult", realm_id=None, **options)
+    return Read("hello", arguments, "service.HelloResult", realm_id=None, **options)
 
 
-def protocol_info(**options: Unpack[ReadOptions]) -> Read[records.ProtocolInfo]:
+def protocol_info(**options: Unpack[ReadOptions]) -> Read[ProtocolInfo]:
     """What the daemon speaks and serves, without settling anything."""
-    return Read("protocol_info", {}, "ProtocolInfo", realm_id=None, **options)
+    return Read("protocol_info", {}, "service.ProtocolInfo", realm_id=None, **options)
 
 
 def diagnose(
-    checks: Sequence[str] = (), *, project: Project | None = None, **options: Unpack[ReadOptions]
-) -> Read[records.Diagnosis]:
+    checks: Sequence[str] = (), *, project: AnyProject | None = None, **options: Unpack[ReadOptions]
+) -> Read[Diagnosis]:
     """The daemon's checks of itself; none named means all."""
     return Read(
         "diagnose",
         {"checks": list(checks) or None},
-        "Diagnosis",
+        "service.Diagnosis",
         project_id=optional_project(project),
         **options,
     )
 
 
-def served_limits(**options: Unpack[ReadOptions]) -> Read[records.ServedLimits]:
+def served_limits(**options: Unpack[ReadOptions]) -> Read[ServedLimits]:
     """Every limit that a client can meet, by its name, and the daemon's own bundles."""
-    return Read("tallystick_limits", {}, "ServedLimits", realm_id=None, **options)
+    return Read("tallystick_limits", {}, "service.ServedLimits", realm_id=None, **options)
 
 
-def status(**options: Unpack[ReadOptions]) -> Read[records.Status]:
+def status(**options: Unpack[ReadOptions]) -> Read[Status]:
     """The daemon as it stands: for its owner."""
-    return Read("tallystick_status", {}, "Status", **options)
+    return Read("tallystick_status", {}, "service.Status", **options)
 
 
-def shutdown(**options: Unpack[ReadOptions]) -> Read[records.Stopping]:
+def shutdown(**options: Unpack[ReadOptions]) -> Read[Stopping]:
     """Ask the daemon to finish what it has begun and stop: for its owner. It has no key: it writes nothing.
     """
-    return Read("tallystick_shutdown", {}, "Stopping", **options)
+    return Read("tallystick_shutdown", {}, "service.Stopping", **options)

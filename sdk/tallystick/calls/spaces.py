@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from tallystick.calls.values import (
+    AnyProject,
+    AnySpace,
     Named,
-    Project,
     ReadOptions,
-    Space,
     WriteOptions,
     identifier,
     page_arguments,
@@ -18,11 +18,12 @@ from tallystick.core import Read, Write
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.access_changes import SpaceAccessWidening, SpaceAccessWideningPage
+    from tallystick.protocol.families.projects import Space, SpacePage
 
 
 def space_create(
-    project: Project,
+    project: AnyProject,
     title: str,
     *,
     visibility: str = "project",
@@ -30,7 +31,7 @@ def space_create(
     default_classification_ref: str | None = None,
     policy_set_ref: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Space]:
+) -> Write[Space]:
     """A new space with its main branch; visibility is ``project`` or ``restricted``."""
     arguments = {
         "title": title,
@@ -39,34 +40,36 @@ def space_create(
         "default_classification_ref": default_classification_ref,
         "policy_set_ref": policy_set_ref,
     }
-    return Write("space_create", arguments, "Space", project_id=project_id(project), **options)
+    return Write("space_create", arguments, "projects.Space", project_id=project_id(project), **options)
 
 
-def space_show(project: Project, space_id: str, **options: Unpack[ReadOptions]) -> Read[records.Space]:
+def space_show(project: AnyProject, space_id: str, **options: Unpack[ReadOptions]) -> Read[Space]:
     """A space as it stands now."""
-    return Read("space_show", {"space_id": space_id}, "Space", project_id=project_id(project), **options)
+    return Read(
+        "space_show", {"space_id": space_id}, "projects.Space", project_id=project_id(project), **options
+    )
 
 
 def space_list(
-    project: Project,
+    project: AnyProject,
     *,
     limit: int = limits.PAGE_ITEMS_MAX,
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.SpacePage]:
+) -> Read[SpacePage]:
     """A page of a project's spaces; ``boundary_event_cursor`` is the project's head as it was then."""
     arguments = page_arguments(limit, after, snapshot)
-    return Read("space_list", arguments, "SpacePage", project_id=project_id(project), **options)
+    return Read("space_list", arguments, "projects.SpacePage", project_id=project_id(project), **options)
 
 
 def space_update_metadata(
-    space: Space,
+    space: AnySpace,
     *,
     title: str | None = None,
     purpose: Named | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Space]:
+) -> Write[Space]:
     """Another title or purpose for a space; what is left out stays. A purpose is a contribution of the
     space.
     """
@@ -75,42 +78,42 @@ def space_update_metadata(
         "title": title,
         "purpose_contribution_ref": None if purpose is None else identifier(purpose),
     }
-    return Write("space_update_metadata", arguments, "Space", project_id=space.project_id, **options)
+    return Write("space_update_metadata", arguments, "projects.Space", project_id=space.project_id, **options)
 
 
 # --- what becomes of a space ------------------------------------------------------------------------------
-def space_freeze(space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+def space_freeze(space: AnySpace, **options: Unpack[WriteOptions]) -> Write[Space]:
     """Nothing further is written in an open space until it is reopened."""
     return _space_write("space_freeze", space, **options)
 
 
-def space_reopen(space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+def space_reopen(space: AnySpace, **options: Unpack[WriteOptions]) -> Write[Space]:
     """A frozen space is written in again."""
     return _space_write("space_reopen", space, **options)
 
 
-def space_archive(space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+def space_archive(space: AnySpace, **options: Unpack[WriteOptions]) -> Write[Space]:
     """A space is closed for good; it stays readable."""
     return _space_write("space_archive", space, **options)
 
 
-def space_restrict(space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+def space_restrict(space: AnySpace, **options: Unpack[WriteOptions]) -> Write[Space]:
     """A space is there for its participants alone, in whatever status; the way back is a widening."""
     return _space_write("space_restrict", space, **options)
 
 
-def _space_write(operation: str, space: Space, **options: Unpack[WriteOptions]) -> Write[records.Space]:
+def _space_write(operation: str, space: AnySpace, **options: Unpack[WriteOptions]) -> Write[Space]:
     arguments = {"space_id": space.space_id}
-    return Write(operation, arguments, "Space", project_id=space.project_id, **options)
+    return Write(operation, arguments, "projects.Space", project_id=space.project_id, **options)
 
 
 def space_policy_narrow(
-    space: Space,
+    space: AnySpace,
     *,
     policy_set_ref: str | None = None,
     default_classification_ref: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.Space]:
+) -> Write[Space]:
     """A narrower policy or default classification; what is left out stays.
 
     ``Forbidden`` where the owner's declared order says that it would be wider.
@@ -120,18 +123,18 @@ def space_policy_narrow(
         "policy_set_ref": policy_set_ref,
         "default_classification_ref": default_classification_ref,
     }
-    return Write("space_policy_narrow", arguments, "Space", project_id=space.project_id, **options)
+    return Write("space_policy_narrow", arguments, "projects.Space", project_id=space.project_id, **options)
 
 
 # --- prepared widenings -----------------------------------------------------------------------------------
 def space_access_widen_prepare(
-    space: Space,
+    space: AnySpace,
     *,
     proposed_visibility: str | None = None,
     proposed_policy_set_ref: str | None = None,
     proposed_default_classification_ref: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.SpaceAccessWidening]:
+) -> Write[SpaceAccessWidening]:
     """Prepare the widening of a space; what is left out stays. Nothing changes until it is confirmed."""
     arguments = {
         "space_id": space.space_id,
@@ -142,48 +145,48 @@ def space_access_widen_prepare(
     return Write(
         "space_access_widen_prepare",
         arguments,
-        "SpaceAccessWidening",
+        "access_changes.SpaceAccessWidening",
         project_id=space.project_id,
         **options,
     )
 
 
 def space_access_widen_show(
-    project: Project, widening_id: str, **options: Unpack[ReadOptions]
-) -> Read[records.SpaceAccessWidening]:
+    project: AnyProject, widening_id: str, **options: Unpack[ReadOptions]
+) -> Read[SpaceAccessWidening]:
     """A prepared widening as it stands now."""
     return Read(
         "space_access_widen_show",
         {"widening_id": widening_id},
-        "SpaceAccessWidening",
+        "access_changes.SpaceAccessWidening",
         project_id=project_id(project),
         **options,
     )
 
 
 def space_access_widen_list(
-    project: Project,
+    project: AnyProject,
     *,
     space_id: str | None = None,
     limit: int = limits.PAGE_ITEMS_MAX,
     after: str | None = None,
     snapshot: str | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.SpaceAccessWideningPage]:
+) -> Read[SpaceAccessWideningPage]:
     """A page of a project's prepared widenings, in whatever state; of one space where it is named."""
     arguments = {"space_id": space_id, **page_arguments(limit, after, snapshot)}
     return Read(
         "space_access_widen_list",
         arguments,
-        "SpaceAccessWideningPage",
+        "access_changes.SpaceAccessWideningPage",
         project_id=project_id(project),
         **options,
     )
 
 
 def space_access_widen_confirm(
-    project: Project, widening_id: str, decision_receipt_ref: str, **options: Unpack[WriteOptions]
-) -> Write[records.SpaceAccessWidening]:
+    project: AnyProject, widening_id: str, decision_receipt_ref: str, **options: Unpack[WriteOptions]
+) -> Write[SpaceAccessWidening]:
     """Put a prepared widening into force, by the decision that the receipt names.
 
     ``StaleRevision`` where it has ended, and where the space has moved since: it is ``stale`` then, and has
@@ -192,20 +195,20 @@ def space_access_widen_confirm(
     return Write(
         "space_access_widen_confirm",
         {"widening_id": widening_id, "decision_receipt_ref": decision_receipt_ref},
-        "SpaceAccessWidening",
+        "access_changes.SpaceAccessWidening",
         project_id=project_id(project),
         **options,
     )
 
 
 def space_access_widen_cancel(
-    project: Project, widening_id: str, **options: Unpack[WriteOptions]
-) -> Write[records.SpaceAccessWidening]:
+    project: AnyProject, widening_id: str, **options: Unpack[WriteOptions]
+) -> Write[SpaceAccessWidening]:
     """Drop a prepared widening. ``expected_revision`` is the widening's."""
     return Write(
         "space_access_widen_cancel",
         {"widening_id": widening_id},
-        "SpaceAccessWidening",
+        "access_changes.SpaceAccessWidening",
         project_id=project_id(project),
         **options,
     )

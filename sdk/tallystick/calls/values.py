@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.contributions import Contribution, ObjectRef, Relation
+    from tallystick.protocol.families.projects import Project, Space
 
 DEPLOYMENT: Final = "dep-local-dev"
 """The built-in deployment of assistants."""
@@ -21,10 +22,10 @@ class SpaceRef(NamedTuple):
 
 
 # In quotes, since the records are not imported before they are needed.
-Linkable: TypeAlias = "records.ObjectRef | records.Contribution | records.Relation"
+Linkable: TypeAlias = "ObjectRef | Contribution | Relation"
 Named: TypeAlias = "Linkable | str"
-Project: TypeAlias = "records.Project | str"
-Space: TypeAlias = "records.Space | SpaceRef"
+AnyProject: TypeAlias = "Project | str"
+AnySpace: TypeAlias = "Space | SpaceRef"
 
 
 class ReadOptions(TypedDict, total=False):
@@ -51,12 +52,12 @@ class WriteOptions(TypedDict, total=False):
 
 
 # --- what stands for what ---------------------------------------------------------------------------------
-def project_id(project: Project) -> str:
+def project_id(project: AnyProject) -> str:
     """The identifier of a project given as its record or its identifier."""
     return project if isinstance(project, str) else project.project_id
 
 
-def optional_project(project: Project | None) -> str | None:
+def optional_project(project: AnyProject | None) -> str | None:
     """The same, where a project may be left out."""
     return None if project is None else project_id(project)
 

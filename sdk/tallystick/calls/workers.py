@@ -22,14 +22,28 @@ from tallystick.core import Read, Write
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol import records
+    from tallystick.protocol.families.artifacts import ArtifactBytes
+    from tallystick.protocol.families.emissions import (
+        EmittedEvent,
+        KeyedDigestRef,
+        ModelCall,
+        UnkeyedDigestRef,
+    )
+    from tallystick.protocol.families.invocations import Invocation
+    from tallystick.protocol.families.work import (
+        InvocationClaim,
+        InvocationItem,
+        InvocationNext,
+        InvocationProgress,
+        LeaseTerm,
+    )
     from tallystick.protocol.ijson import JsonValue
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 # In quotes, since the records are not imported before they are needed.
-Digest: TypeAlias = "records.UnkeyedDigestRef | records.KeyedDigestRef | Mapping[str, JsonValue]"
+Digest: TypeAlias = "UnkeyedDigestRef | KeyedDigestRef | Mapping[str, JsonValue]"
 
 
 def claim(
@@ -37,14 +51,14 @@ def claim(
     *,
     term_seconds: int = limits.LEASE_TERM_SECONDS_SDK,
     **options: Unpack[WriteOptions],
-) -> Write[records.InvocationClaim]:
+) -> Write[InvocationClaim]:
     """Take an invocation to run it, under a lease of ``term_seconds`` (10 to 86,400).
 
     ``StaleLease`` while another attempt's lease lives, and for an invocation that has ended.
     """
     arguments = {"invocation_id": invocation_id}
     options["ext"] = {"dev.tallystick.lease": {"term_seconds": term_seconds}, **options.get("ext", {})}
-    return Write("invocation_claim", arguments, "InvocationClaim", surface="worker", **options)
+    return Write("invocation_claim", arguments, "work.InvocationClaim", surface="worker", **options)
 
 
 def next_(
@@ -53,7 +67,7 @@ def next_(
     wait_ms: int = limits.WAIT_MS_MAX,
     term_seconds: int = limits.LEASE_TERM_SECONDS_SDK,
     **options: Unpack[WriteOptions],
-) -> Write[records.InvocationNext]:
+) -> Write[InvocationNext]:
     """Take the oldest invocation of these deployments that can be taken; waits for one up to ``wait_ms``.
 
     The value's ``claim`` is what ``claim`` gives, or None where nothing came in time: then nothing was
@@ -64,7 +78,7 @@ def next_(
     return Write(
         "tallystick_invocation_next",
         arguments,
-        "InvocationNext",
+        "work.InvocationNext",
         surface="worker",
         wait_seconds=wait_ms / 1000,
         **options,
@@ -72,65 +86,65 @@ def next_(
 
 
 def complete(
-    claim: records.InvocationClaim, *, result: Named | None = None, **options: Unpack[WriteOptions]
-) -> Write[records.Invocation]:
+    claim: InvocationClaim, *, result: Named | None = None, **options: Unpack[WriteOptions]
+) -> Write[Invocation]:
     """The invocation has succeeded, with this result if there is one."""
     arguments = {**attempt(claim), "result_ref": None if result is None else identifier(result)}
-    return Write("invocation_complete", arguments, "Invocation", surface="worker", **options)
+    return Write("invocation_complete", arguments, "invocations.Invocation", surface="worker", **options)
 
 
 def fail(
-    claim: records.InvocationClaim, reason_class: str, *, retryable: bool, **options: Unpack[WriteOptions]
-) -> Write[records.Invocation]:
+    claim: InvocationClaim, reason_class: str, *, retryable: bool, **options: Unpack[WriteOptions]
+) -> Write[Invocation]:
     """This attempt has failed; a retryable failure makes the invocation claimable while attempts remain."""
     arguments = {**attempt(claim), "reason_class": reason_class, "retryable": retryable}
-    return Write("tallystick_invocation_fail", arguments, "Invocation", surface="worker", **options)
+    return Write(
+        "tallystick_invocation_fail", arguments, "invocations.Invocation", surface="worker", **options
+    )
 
 
-def progress(
-    claim: records.InvocationClaim, **options: Unpack[ReadOptions]
-) -> Read[records.InvocationProgress]:
+def progress(claim: InvocationClaim, **options: Unpack[ReadOptions]) -> Read[InvocationProgress]:
     """What was done so far under this invocation, by this attempt and those before it, with the replies."""
     return Read(
         "tallystick_invocation_progress",
         attempt(claim),
-        "InvocationProgress",
+        "work.InvocationProgress",
         surface="worker",
         **options,
     )
 
 
-def item(
-    claim: records.InvocationClaim, ref: Named, **options: Unpack[ReadOptions]
-) -> Read[records.InvocationItem]:
+def item(claim: InvocationClaim, ref: Named, **options: Unpack[ReadOptions]) -> Read[InvocationItem]:
     """A contribution or relation that the assembly names, as it is now, and what became of it."""
     arguments = {**attempt(claim), "object_ref": identifier(ref)}
-    return Read("tallystick_invocation_item", arguments, "InvocationItem", surface="worker", **options)
+    return Read("tallystick_invocation_item", arguments, "work.InvocationItem", surface="worker", **options)
 
 
 def artifact(
-    claim: records.InvocationClaim,
+    claim: InvocationClaim,
     artifact_id: str,
     offset: int = 0,
     length: int | None = None,
     **options: Unpack[ReadOptions],
-) -> Read[records.ArtifactBytes]:
+) -> Read[ArtifactBytes]:
     """Bytes of a file that an item of the assembly carries, in base64; as many as a reply takes."""
     arguments = {**attempt(claim), "artifact_id": artifact_id, "offset": offset, "length": length}
-    return Read("tallystick_invocation_artifact", arguments, "ArtifactBytes", surface="worker", **options)
+    return Read(
+        "tallystick_invocation_artifact", arguments, "artifacts.ArtifactBytes", surface="worker", **options
+    )
 
 
-def renew(claim: records.InvocationClaim, **options: Unpack[ReadOptions]) -> Read[records.LeaseTerm]:
+def renew(claim: InvocationClaim, **options: Unpack[ReadOptions]) -> Read[LeaseTerm]:
     """The lease begins its term anew, as it does with each command of the attempt."""
-    return Read("tallystick_invocation_renew", attempt(claim), "LeaseTerm", surface="worker", **options)
+    return Read("tallystick_invocation_renew", attempt(claim), "work.LeaseTerm", surface="worker", **options)
 
 
 def application_event_emit(
-    claim: records.InvocationClaim,
+    claim: InvocationClaim,
     event_type: str,
     payload: Mapping[str, JsonValue],
     **options: Unpack[WriteOptions],
-) -> Write[records.EmittedEvent]:
+) -> Write[EmittedEvent]:
     """Write an event of the application's own type (``Forbidden`` for the system's, ``dev.kovee.`` and
     ``dev.tallystick.``) into the stream of the invocation's space, or the invocation's own.
 
@@ -140,7 +154,7 @@ def application_event_emit(
     return Write(
         "application_event_emit",
         {**binding(claim), "type": event_type, "payload": payload},
-        "EmittedEvent",
+        "emissions.EmittedEvent",
         surface="worker",
         project_id=claim.invocation.project_id,
         **options,
@@ -148,7 +162,7 @@ def application_event_emit(
 
 
 def model_complete(
-    claim: records.InvocationClaim,
+    claim: InvocationClaim,
     model_profile_ref: str,
     prompt: str,
     *,
@@ -166,7 +180,7 @@ def model_complete(
     system: str | None = None,
     stable_binding_key: str | None = None,
     **options: Unpack[WriteOptions],
-) -> Write[records.ModelCall]:
+) -> Write[ModelCall]:
     """Say something to a model profile, under a permit that is spent by it; no provider is named.
 
     ``prompt`` has 1 to 131,072 characters, ``system`` at most 16,384. Digests are records or objects with
@@ -194,7 +208,7 @@ def model_complete(
     return Write(
         "model_complete",
         arguments,
-        "ModelCall",
+        "emissions.ModelCall",
         surface="worker",
         project_id=claim.invocation.project_id,
         **options,
@@ -204,11 +218,11 @@ def model_complete(
 # --- an attempt -------------------------------------------------------------------------------------------
 def as_worker(
     build: Callable[P, Write[T]],
-) -> Callable[Concatenate[records.InvocationClaim, P], Write[T]]:
+) -> Callable[Concatenate[InvocationClaim, P], Write[T]]:
     """A client's write as a worker makes it: the claim first, then the same arguments."""
 
     @wraps(build)
-    def bound(claim: records.InvocationClaim, /, *args: P.args, **kwargs: P.kwargs) -> Write[T]:
+    def bound(claim: InvocationClaim, /, *args: P.args, **kwargs: P.kwargs) -> Write[T]:
         call = build(*args, **kwargs)
         call.arguments = {**call.arguments, **binding(claim)}
         call.surface = "worker"
@@ -217,17 +231,17 @@ def as_worker(
     return bound
 
 
-def binding(claim: records.InvocationClaim) -> dict[str, object]:
+def binding(claim: InvocationClaim) -> dict[str, object]:
     """What names an attempt: who speaks, and under which fence."""
     return {"attempt_id": claim.attempt_id, "fence_epoch": claim.fence_epoch}
 
 
-def attempt(claim: records.InvocationClaim) -> dict[str, object]:
+def attempt(claim: InvocationClaim) -> dict[str, object]:
     """An attempt with the invocation that it is of."""
     return {"invocation_id": claim.invocation.invocation_id, **binding(claim)}
 
 
-def space_of(claim: records.InvocationClaim) -> SpaceRef | None:
+def space_of(claim: InvocationClaim) -> SpaceRef | None:
     """The space that a claimed invocation belongs to, None where it has none."""
     invocation, assembly = claim.invocation, claim.assembly
     if invocation.space_id and invocation.branch_id:

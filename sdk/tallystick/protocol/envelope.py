@@ -9,12 +9,15 @@ Replies live in `replies` and can be had here too. What this does not do: know w
 exists or who may see it, or digest a request (`digests` does, from `Request.raw`).
 """
 
-from typing import Final, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
+from tallystick.protocol.arguments import APPEND_EXTENSION, Args, DualArgs, HeadArgs
+from tallystick.protocol.operation import AnyOperation, Operation, Placement, Socket
+from tallystick.protocol.registry import BY_SOCKET
+
 from . import ijson
-from .arguments import APPEND_EXTENSION, Args, DualArgs, HeadArgs
 from .problems import (
     Ext,
     forbidden_surface,
@@ -23,7 +26,6 @@ from .problems import (
     unknown_op,
     unsupported_version,
 )
-from .registry import BY_SOCKET, Operation, Placement, Socket
 from .replies import Reply, decode_reply, encode_ok, encode_problem
 from .shapes import (
     AnyJson,
@@ -39,6 +41,7 @@ from .shapes import (
 __all__ = [
     "OWN_NAMESPACE",
     "PROTOCOL_VERSION",
+    "AnyRequest",
     "Envelope",
     "Meta",
     "Reply",
@@ -54,6 +57,7 @@ __all__ = [
     "find_operation",
 ]
 
+A = TypeVar("A", bound=Args)
 T = TypeVar("T")
 
 PROTOCOL_VERSION: Final = "0.1"
@@ -85,18 +89,18 @@ class Envelope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     ext: Ext | UnsetType = UNSET
 
 
-class Request(Struct, frozen=True, kw_only=True):
-    """A request whose shape is right for its operation on its socket.
+class Request(Struct, Generic[A], frozen=True, kw_only=True):
+    """A request whose shape is right for its operation on its socket, with its typed arguments.
 
     `meta`, `realm_id` and `project_id` are none where they are absent. `ext` is as it was sent, `extensions`
     its members of ours, typed. `raw` is the whole parsed envelope, from which the request is digested.
     """
 
-    operation: Operation
+    operation: Operation[A, Any]
     meta: Meta | None
     realm_id: str | None
     project_id: str | None
-    args: Args
+    args: A
     ext: dict[str, AnyJson]
     extensions: dict[str, Args]
     raw: dict[str, AnyJson]
@@ -106,7 +110,10 @@ class Request(Struct, frozen=True, kw_only=True):
         return self.extensions.get(name)
 
 
-def decode_request(line: bytes, socket: Socket) -> Request:
+AnyRequest: TypeAlias = Request[Any]
+
+
+def decode_request(line: bytes, socket: Socket) -> AnyRequest:
     """The request in `line` (without its newline), as it came on `socket`. Raises `Refusal`, nothing else."""
     try:
         return request_of(ijson.parse(line, ijson.Cap.REQUEST), socket)
@@ -114,7 +121,7 @@ def decode_request(line: bytes, socket: Socket) -> Request:
         raise invalid(fault.detail) from None
 
 
-def request_of(raw: ijson.JsonValue, socket: Socket) -> Request:
+def request_of(raw: ijson.JsonValue, socket: Socket) -> AnyRequest:
     """The same from a line's value, as `ijson` gives it."""
     try:
         envelope = decode_envelope(raw)
@@ -142,7 +149,7 @@ def decode_envelope(value: object) -> Envelope:
     return convert(value, Envelope)
 
 
-def find_operation(envelope: Envelope, socket: Socket) -> Operation:
+def find_operation(envelope: Envelope, socket: Socket) -> AnyOperation:
     """The operation that `envelope` asks for on `socket`. Raises `Refusal`: another version, no such one."""
     if envelope.version != PROTOCOL_VERSION:
         raise unsupported_version(
@@ -155,7 +162,7 @@ def find_operation(envelope: Envelope, socket: Socket) -> Operation:
     return operation
 
 
-def check_placement(envelope: Envelope, operation: Operation) -> None:
+def check_placement(envelope: Envelope, operation: AnyOperation) -> None:
     """Whether meta, realm and project are there as the operation has it. Raises `Misshapen`."""
     for member, present, placement in (
         ("meta", envelope.meta is not UNSET, operation.meta),
@@ -168,9 +175,9 @@ def check_placement(envelope: Envelope, operation: Operation) -> None:
             raise Misshapen("$", f"{operation.name} needs the member {member}")
 
 
-def decode_arguments(envelope: Envelope, operation: Operation) -> Args:
+def decode_arguments(envelope: Envelope, operation: AnyOperation) -> Args:
     """The typed arguments. Raises `Misshapen`, and `Refusal` where the binding does not fit the socket."""
-    args = convert(envelope.args, operation.arguments, "$.args")
+    args: Args = convert(envelope.args, operation.arguments, "$.args")
     if isinstance(args, HeadArgs) and args.expected_head_digest is UNSET and not _at_head(envelope):
         raise Misshapen(
             "$.args",
@@ -186,7 +193,7 @@ def _at_head(envelope: Envelope) -> bool:
     return envelope.ext is not UNSET and APPEND_EXTENSION in envelope.ext
 
 
-def _check_binding(args: DualArgs, operation: Operation) -> None:
+def _check_binding(args: DualArgs, operation: AnyOperation) -> None:
     present = [
         name
         for name, value in (("attempt_id", args.attempt_id), ("fence_epoch", args.fence_epoch))
@@ -204,7 +211,7 @@ def _check_binding(args: DualArgs, operation: Operation) -> None:
         )
 
 
-def decode_extensions(envelope: Envelope, operation: Operation, args: Args) -> dict[str, Args]:
+def decode_extensions(envelope: Envelope, operation: AnyOperation, args: Args) -> dict[str, Args]:
     """The ext members of ours, typed. Raises `Misshapen` for one that the operation does not know.
 
     Members of others are left alone, and so is a name under ours that no operation of this version knows: a

@@ -384,7 +384,7 @@ _JSON_NAMES: Final = {
 @lru_cache(maxsize=1024)
 def _allowed(shape: object, inner: str) -> str:
     """What the type at the path `inner` inside `shape` admits, in words. Paths are the schema's, so few."""
-    node = inspect.type_info(shape)
+    node = _bare(inspect.type_info(shape))
     for step in _STEP.finditer(inner):
         if step.group() == _NAME and isinstance(node, inspect.DictType):
             node = node.key_type
@@ -393,8 +393,14 @@ def _allowed(shape: object, inner: str) -> str:
     return _words(node)
 
 
+def _bare(node: inspect.Type) -> inspect.Type:
+    """A type without what is said of it beside its bounds, such as that it holds content."""
+    return node.type if isinstance(node, inspect.Metadata) else node
+
+
 def _into(node: inspect.Type, member: str | None) -> inspect.Type:
     """The type of a member of an object, or of the items of a list or map where `member` is none."""
+    node = _bare(node)
     if isinstance(node, inspect.StructType) and member is not None:
         if node.tag_field == member:
             return inspect.LiteralType((node.tag,))
@@ -420,7 +426,7 @@ def _any_of(found: list[inspect.Type]) -> inspect.Type:
 
 
 def _words(node: inspect.Type) -> str:
-    match node:
+    match _bare(node):
         case inspect.StructType(fields=fields, tag_field=tag_field, tag=tag):
             names = [f.encode_name if not f.required else f"{f.encode_name} (required)" for f in fields]
             if tag_field is not None:

@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tallystick.protocol.registry import BY_SOCKET, OPERATIONS, Operation, Socket
+from tallystick.protocol.operation import AnyOperation, Socket
+from tallystick.protocol.registry import BY_SOCKET, OPERATIONS
 
 SERVED: Final = {(operation.name, operation.surface) for operation in OPERATIONS}
 """Operations by name and surface, as KCP's registry has them."""
@@ -42,7 +43,7 @@ class ResultVector(NamedTuple):
     """A result of `operation`, as parsed JSON."""
 
     name: str
-    operation: Operation
+    operation: AnyOperation
     value: object
     valid: bool
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tallystick.protocol.registry import Socket
+from tallystick.protocol.operation import Socket
 
 Path_: TypeAlias = tuple[str | int, ...]
 _FILE: Final = Path(__file__).resolve().parents[1] / "vectors" / "requests.json"

@@ -13,10 +13,11 @@ import pytest
 
 from tallystick.protocol import ijson
 from tallystick.protocol.envelope import decode_reply, decode_request
+from tallystick.protocol.families.events import decode_event
+from tallystick.protocol.operation import Socket
 from tallystick.protocol.problems import Kind as ProblemKind
 from tallystick.protocol.problems import Refusal
-from tallystick.protocol.records import decode_event
-from tallystick.protocol.registry import BY_SOCKET, Socket
+from tallystick.protocol.registry import BY_SOCKET
 
 from .kcp_vectors import NO_DATA, data_root, line_of
 

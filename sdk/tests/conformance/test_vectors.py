@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from tallystick.protocol import digests, ijson
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.envelope import check_placement, decode_envelope, decode_reply, decode_request
+from tallystick.protocol.families.events import decode_event
+from tallystick.protocol.families.service import HelloResult
+from tallystick.protocol.operation import AnyOperation, Placement, Socket
 from tallystick.protocol.problems import Kind as ProblemKind
 from tallystick.protocol.problems import Refusal, decode_problem
-from tallystick.protocol.records import HelloResult, decode_event
-from tallystick.protocol.registry import BY_SOCKET, Operation, Placement, Socket
+from tallystick.protocol.registry import BY_SOCKET
 from tallystick.protocol.shapes import Misshapen, convert
 
 from .kcp_vectors import (
@@ -79,7 +81,7 @@ def test_acceptance(vector: Vector, record_property: Note) -> None:
         assert refused_as == vector.expected["error_class"]
 
 
-def command_operation(value: dict[str, Any], ref: str) -> Operation:
+def command_operation(value: dict[str, Any], ref: str) -> AnyOperation:
     """The operation that a command of the generic envelope names, where the project's placement is open.
 
     The generic schema knows no operation's placement of the project, only whether it is a mutation or a read.

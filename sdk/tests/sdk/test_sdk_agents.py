@@ -25,7 +25,9 @@ from tallystick import (
 from tallystick.calls.agents import credential_sha256, new_credential
 from tallystick.calls.participants import participant_digest
 from tallystick.core import Credential
-from tallystick.protocol import records
+from tallystick.protocol.families.invocations import Invocation
+from tallystick.protocol.families.projects import Space
+from tallystick.protocol.families.work import InvocationClaim
 from tallystick.trio_client import TrioClient, TrioWorkerClient
 
 
@@ -36,12 +38,12 @@ def client(tallyd: Tallyd) -> Iterator[Client]:
 
 
 @pytest.fixture
-def space(client: Client) -> records.Space:
+def space(client: Client) -> Space:
     project = client.project_create("kitchen").value
     return client.space_create(project, "why does the tap drip").value
 
 
-def asked(client: Client, space: records.Space, text: str = "Why?", **more: Any) -> records.Invocation:
+def asked(client: Client, space: Space, text: str = "Why?", **more: Any) -> Invocation:
     """A queued invocation on a question of its own."""
     return ask(client, space.project_id, space, text, **more).invocation
 
@@ -64,14 +66,12 @@ class Reviewer(Assistant):
         ctx.contribute("synthesis", f"Because: {text}", addresses=ctx.question)
 
 
-def states(client: Client, space: records.Space) -> list[str]:
+def states(client: Client, space: Space) -> list[str]:
     return [str(one.state) for one in client.invocations(space.project_id)]
 
 
 # --- the next one -----------------------------------------------------------------------------------------
-def test_a_worker_is_given_the_next_or_told_of_none(
-    client: Client, tallyd: Tallyd, space: records.Space
-) -> None:
+def test_a_worker_is_given_the_next_or_told_of_none(client: Client, tallyd: Tallyd, space: Space) -> None:
     """The claim is one as ``claim`` gives it; without one there is None, and the key is free."""
     with WorkerClient(tallyd.runtime_dir) as worker:
         assert worker.next(wait_ms=0, key="k").value.claim is None
@@ -84,12 +84,10 @@ def test_a_worker_is_given_the_next_or_told_of_none(
         assert repr(claim.attempt_id) not in repr(worker.next(wait_ms=0, key="k").value)
 
 
-def test_a_waiting_worker_does_not_keep_its_client_busy(
-    client: Client, tallyd: Tallyd, space: records.Space
-) -> None:
+def test_a_waiting_worker_does_not_keep_its_client_busy(client: Client, tallyd: Tallyd, space: Space) -> None:
     """A wait has a connection of its own: another thread's call goes through meanwhile."""
     with WorkerClient(tallyd.runtime_dir) as worker:
-        found: list[records.InvocationClaim | None] = []
+        found: list[InvocationClaim | None] = []
         waits = threading.Thread(target=lambda: found.append(worker.next().value.claim))
         waits.start()
         assert worker.hello().selected_version == "0.1"
@@ -100,15 +98,13 @@ def test_a_waiting_worker_does_not_keep_its_client_busy(
 
 
 # --- serving ----------------------------------------------------------------------------------------------
-def test_a_server_answers_one_after_the_other(
-    client: Client, tallyd: Tallyd, space: records.Space
-) -> None:
+def test_a_server_answers_one_after_the_other(client: Client, tallyd: Tallyd, space: Space) -> None:
     """The oldest first, what comes later as it comes; who fails does not end the loop."""
     first, bad = asked(client, space, "one"), asked(client, space, "fail: two")
     stop, failed = threading.Event(), list[tuple[str, str]]()
     reviewer = Reviewer(3, stop)
 
-    def told(invocation: records.Invocation, error: Exception) -> None:
+    def told(invocation: Invocation, error: Exception) -> None:
         failed.append((invocation.invocation_id, str(error)))
         asked(client, space, "three")
 
@@ -119,7 +115,7 @@ def test_a_server_answers_one_after_the_other(
     assert first.state == "queued"
 
 
-def test_a_server_notices_no_restart(client: Client, tallyd: Tallyd, space: records.Space) -> None:
+def test_a_server_notices_no_restart(client: Client, tallyd: Tallyd, space: Space) -> None:
     """The daemon dies while the worker sleeps in it: the worker waits in the next one."""
     stop = threading.Event()
     reviewer = Reviewer(2, stop)
@@ -157,9 +153,9 @@ def test_a_claim_whose_reply_was_lost_is_taken_up(tmp_path: Path, runtime_dir: s
                 kwargs={
                     "runtime_dir": runtime_dir,
                     "stop": stop,
-                    "observer": lambda one: tries.append(one.number)
-                    if one.operation == "tallystick_invocation_next"
-                    else None,
+                    "observer": lambda one: (
+                        tries.append(one.number) if one.operation == "tallystick_invocation_next" else None
+                    ),
                 },
             )
             serving.start()
@@ -262,9 +258,7 @@ def test_a_credential_is_not_shown() -> None:
         assert secret not in repr(vars(client))
 
 
-def test_an_agent_serves_on_its_own_sockets(
-    client: Client, tallyd: Tallyd, space: records.Space
-) -> None:
+def test_an_agent_serves_on_its_own_sockets(client: Client, tallyd: Tallyd, space: Space) -> None:
     """A worker that is shown its own directory alone answers where it contributes, and nowhere else."""
     elsewhere = client.space_create(space.project_id, "elsewhere").value
     unseen, seen = asked(client, elsewhere, "unseen"), asked(client, space, "seen")

@@ -29,18 +29,24 @@ from tallystick.calls import (
 )
 from tallystick.client import Client, WorkerClient
 from tallystick.core import Call, Read, Write, prepare
-from tallystick.protocol import records
 from tallystick.protocol.arguments import APPEND_EXTENSION
 from tallystick.protocol.envelope import decode_request
+from tallystick.protocol.families.assistants import AssistantRevision, Manifest, ResourceLimits
+from tallystick.protocol.families.contributions import ObjectRef
+from tallystick.protocol.families.emissions import ModelCall, UnkeyedDigestRef
+from tallystick.protocol.families.invocations import Invocation
+from tallystick.protocol.families.work import InvocationClaim
 from tallystick.protocol.ijson import JsonValue
 from tallystick.protocol.lens_grammar import LensQuery, LensSort
-from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
+from tallystick.protocol.operation import Kind, Socket
+from tallystick.protocol.parts import ContributionPart
+from tallystick.protocol.registry import BY_SOCKET
 
 HEX = "0" * 64
 SPACE = SpaceRef("proj-1", "space-1", "branch-1")
-REF = records.ObjectRef(object_ref="contrib-1", revision=1, digest=HEX)
+REF = ObjectRef(object_ref="contrib-1", revision=1, digest=HEX)
 
-MANIFEST = records.Manifest(
+MANIFEST = Manifest(
     schema_version="1",
     definition_id="asstdef-1",
     version="1.0.0",
@@ -56,7 +62,7 @@ MANIFEST = records.Manifest(
     model_profiles=(),
     tool_profiles=(),
     network_policy={},
-    resource_limits=records.ResourceLimits(cpu=1, memory=1, disk=0, output_bytes=65_536),
+    resource_limits=ResourceLimits(cpu=1, memory=1, disk=0, output_bytes=65_536),
     default_timeout=60,
     max_concurrency=1,
     causal_concurrency_policy="serial-branch",
@@ -66,9 +72,9 @@ MANIFEST = records.Manifest(
 )
 
 
-def claim() -> records.InvocationClaim:
+def claim() -> InvocationClaim:
     """A claim as far as a worker's calls look into it."""
-    invocation = records.Invocation(
+    invocation = Invocation(
         invocation_id="inv-1",
         realm_id="realm-personal",
         project_id="proj-1",
@@ -95,17 +101,17 @@ def claim() -> records.InvocationClaim:
         max_attempts=1,
         created_at="2030-01-01T00:00:00Z",
     )
-    return records.InvocationClaim(
+    return InvocationClaim(
         invocation=invocation, attempt_id="att-1", fence_epoch=2, assembly=None, frontier=None, items=()
     )
 
 
 def register(
-    manifest: records.Manifest | dict[str, JsonValue],
+    manifest: Manifest | dict[str, JsonValue],
     *,
     signature_refs: list[str] | None = None,
     project: str | None = None,
-) -> Write[records.AssistantRevision]:
+) -> Write[AssistantRevision]:
     """A registration of a revision with that manifest."""
     return assistants.assistant_revision_register(
         "asstdef-1",
@@ -130,7 +136,7 @@ KEYED_DIGEST: dict[str, JsonValue] = {
 
 def complete_by_model(
     digest: workers.Digest, *, system: str | None = None, stable_binding_key: str | None = None
-) -> Write[records.ModelCall]:
+) -> Write[ModelCall]:
     """A call to a model with that digest wherever one is wanted."""
     return workers.model_complete(
         claim(),
@@ -269,7 +275,7 @@ CLIENT: dict[str, list[Build]] = {
             SPACE,
             "evidence",
             parts=[
-                records.ContributionPart(media_type="text/plain", text="ä"),
+                ContributionPart(media_type="text/plain", text="ä"),
                 {"schema_ref": "schema:x", "value": {"n": [1, None, 0.5]}},
             ],
             branch_id="branch-2",
@@ -556,7 +562,7 @@ WORKER: dict[str, list[Build]] = {
         partial(workers.application_event_emit, claim(), "org.example.mended.v1", {"taps": [None]})
     ],
     "model_complete": [
-        partial(complete_by_model, records.UnkeyedDigestRef(class_="structural_public", value_hex=HEX)),
+        partial(complete_by_model, UnkeyedDigestRef(class_="structural_public", value_hex=HEX)),
         partial(complete_by_model, KEYED_DIGEST, system="Be brief.", stable_binding_key="bind-1"),
     ],
 }

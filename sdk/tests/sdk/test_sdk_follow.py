@@ -11,15 +11,15 @@ import pytest
 from tallystick import journal
 from tallystick.errors import CursorExpired, CursorStoreError
 from tallystick.follow import CursorStore, Follower, Gap
-from tallystick.protocol import records
+from tallystick.protocol.families.events import Event, EventBatch, EventPage
 from tallystick.protocol.problems import cursor_expired
 
 SOURCE = "proj-1"
 
 
-def event(sequence: int) -> records.Event:
+def event(sequence: int) -> Event:
     """An event of the source with that project sequence."""
-    return records.Event(
+    return Event(
         event_id=f"evt-{sequence}",
         installation_id="inst-1",
         realm_id="realm-personal",
@@ -38,18 +38,14 @@ def event(sequence: int) -> records.Event:
     )
 
 
-def batch(first: int, last: int) -> records.EventBatch:
+def batch(first: int, last: int) -> EventBatch:
     """A page of a wait, up to the cursor behind its last event."""
-    return records.EventBatch(
-        events=tuple(event(n) for n in range(first, last + 1)), next_cursor=f"cursor-{last}"
-    )
+    return EventBatch(events=tuple(event(n) for n in range(first, last + 1)), next_cursor=f"cursor-{last}")
 
 
-def page(first: int, last: int, epoch: str = "epoch-1") -> records.EventPage:
+def page(first: int, last: int, epoch: str = "epoch-1") -> EventPage:
     """A page of a read."""
-    return records.EventPage(
-        events=batch(first, last).events, next_cursor=f"cursor-{last}", snapshot_epoch=epoch
-    )
+    return EventPage(events=batch(first, last).events, next_cursor=f"cursor-{last}", snapshot_epoch=epoch)
 
 
 def expired() -> CursorExpired:
@@ -64,7 +60,7 @@ def arguments(follower: Follower) -> tuple[str, object]:
     return call.operation, call.arguments["after_cursor"]
 
 
-def take(follower: Follower, got: records.EventPage | records.EventBatch, count: int = 999) -> list[int]:
+def take(follower: Follower, got: EventPage | EventBatch, count: int = 999) -> list[int]:
     """The sequences of what the consumer is given of a page, who then takes so many of them."""
     items = follower.news(got)
     for item in items[:count]:
@@ -100,7 +96,7 @@ def test_the_first_call_reads_and_the_others_wait() -> None:
     assert arguments(follower) == ("events_read", None)
     assert take(follower, page(1, 3)) == [1, 2, 3]
     assert arguments(follower) == ("events_wait", "cursor-3")
-    assert take(follower, records.EventBatch(events=(), next_cursor="cursor-3")) == []
+    assert take(follower, EventBatch(events=(), next_cursor="cursor-3")) == []
     assert arguments(follower) == ("events_wait", "cursor-3")
 
 
@@ -126,7 +122,7 @@ def test_a_page_that_a_filter_emptied_still_moves_the_place(opened: Callable[[],
     """The cursor goes on over what a filter left out, so that it is not looked through again."""
     follower = opened()
     take(follower, page(1, 2))
-    take(follower, records.EventBatch(events=(), next_cursor="cursor-900"))
+    take(follower, EventBatch(events=(), next_cursor="cursor-900"))
     assert arguments(opened()) == ("events_wait", "cursor-900")
 
 
@@ -170,7 +166,7 @@ def test_events_without_a_project_sequence_are_given() -> None:
     follower = Follower(SOURCE)
     take(follower, page(1, 5))
     bare = msgspec.structs.replace(event(1), project_sequence=msgspec.UNSET)
-    assert follower.news(records.EventBatch(events=(bare,), next_cursor="cursor-6")) == [bare]
+    assert follower.news(EventBatch(events=(bare,), next_cursor="cursor-6")) == [bare]
 
 
 def test_a_torn_cursor_file_goes_on_from_the_line_before(path: str, opened: Callable[[], Follower]) -> None:

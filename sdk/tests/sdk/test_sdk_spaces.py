@@ -6,7 +6,7 @@ import pytest
 from tallyd_process import Tallyd
 
 from tallystick import Client, Invalid, StaleRevision, calls
-from tallystick.protocol import records
+from tallystick.protocol.families.projects import Space
 from tallystick.trio_client import TrioClient
 
 
@@ -17,12 +17,12 @@ def client(tallyd: Tallyd) -> Iterator[Client]:
 
 
 @pytest.fixture
-def space(client: Client) -> records.Space:
+def space(client: Client) -> Space:
     project = client.project_create("kitchen").value
     return client.space_create(project, "why does the tap drip", visibility="restricted").value
 
 
-def test_a_participant_is_let_in_by_the_digest_of_what_was_seen(client: Client, space: records.Space) -> None:
+def test_a_participant_is_let_in_by_the_digest_of_what_was_seen(client: Client, space: Space) -> None:
     """The digest of the record, or of a role that is meant; a later change of the proposal makes it stale."""
     project = space.project_id
     seen = client.space_participant_add(space, "prin-ada", "observer", kind="principal").value
@@ -40,7 +40,7 @@ def test_a_participant_is_let_in_by_the_digest_of_what_was_seen(client: Client, 
     assert (owner.subject_ref, listed) == ("prin-owner", gone)
 
 
-def test_grants_are_given_and_taken_back(client: Client, space: records.Space) -> None:
+def test_grants_are_given_and_taken_back(client: Client, space: Space) -> None:
     """As typed records, listed over one snapshot."""
     given = client.space_access_grant_create(
         space, "prin-ada", ["read"], expires_at="2999-01-01T00:00:00Z"
@@ -50,7 +50,7 @@ def test_grants_are_given_and_taken_back(client: Client, space: records.Space) -
     assert list(client.space_access_grants(space)) == [taken]
 
 
-def test_things_are_read_with_what_became_of_them(client: Client, space: records.Space) -> None:
+def test_things_are_read_with_what_became_of_them(client: Client, space: Space) -> None:
     """Each list gives typed items, and relations those of an object."""
     project = space.project_id
     one, other = (client.append(space, "claim", text).value for text in ("It drips.", "It drips at night."))
@@ -71,7 +71,7 @@ def test_things_are_read_with_what_became_of_them(client: Client, space: records
     assert [disposition.kind for disposition in client.dispositions(space)] == [*kinds, "retract"]
 
 
-def test_a_reaction_that_changes_nothing_has_no_cursor(client: Client, space: records.Space) -> None:
+def test_a_reaction_that_changes_nothing_has_no_cursor(client: Client, space: Space) -> None:
     """Set, set again, and taken back, pinned to what it is of."""
     said = client.append(space, "claim", "It drips.").value
     first, again = client.reaction_set(space, said, "seen"), client.reaction_set(space, said, "seen")
@@ -81,7 +81,7 @@ def test_a_reaction_that_changes_nothing_has_no_cursor(client: Client, space: re
     assert (removed.state, removed.revision) == ("removed", 2)
 
 
-def test_branches_frontiers_assemblies_and_events_are_listed(client: Client, space: records.Space) -> None:
+def test_branches_frontiers_assemblies_and_events_are_listed(client: Client, space: Space) -> None:
     """What a client had to fold from events is read at once; the realm's events too."""
     said = client.append(space, "question", "Why?").value
     branch = client.branch_show(space.project_id, space.main_branch_id)
@@ -102,7 +102,7 @@ def test_branches_frontiers_assemblies_and_events_are_listed(client: Client, spa
 
 
 @pytest.mark.trio
-async def test_the_trio_client_has_the_same(client: Client, space: records.Space, tallyd: Tallyd) -> None:
+async def test_the_trio_client_has_the_same(client: Client, space: Space, tallyd: Tallyd) -> None:
     """One withdrawal and one list, read back by the other client."""
     said = client.append(space, "claim", "It drips.").value
     async with TrioClient(tallyd.runtime_dir) as tally:

@@ -28,7 +28,13 @@ from tallystick import (
     run_one,
     runner,
 )
-from tallystick.protocol import limits, records
+from tallystick.protocol import limits
+from tallystick.protocol.families.context import Assembly
+from tallystick.protocol.families.contributions import Contribution, ObjectRef
+from tallystick.protocol.families.events import Event
+from tallystick.protocol.families.invocations import Invocation
+from tallystick.protocol.families.projects import Project, Space
+from tallystick.protocol.families.work import InvocationClaim, LeaseTerm
 from tallystick.trio_client import TrioClient, TrioWorkerClient
 
 Run = Callable[..., "subprocess.Popen[str]"]
@@ -41,17 +47,17 @@ def client(tallyd: Tallyd) -> Iterator[Client]:
 
 
 @pytest.fixture
-def project(client: Client) -> records.Project:
+def project(client: Client) -> Project:
     return client.project_create("kitchen").value
 
 
 @pytest.fixture
-def space(client: Client, project: records.Project) -> records.Space:
+def space(client: Client, project: Project) -> Space:
     return client.space_create(project, "why does the tap drip").value
 
 
 @pytest.fixture
-def asked(client: Client, project: records.Project, space: records.Space) -> Asked:
+def asked(client: Client, project: Project, space: Space) -> Asked:
     """A question with one piece of evidence, and the invocation that is to answer it, in three attempts at
     most."""
     evidence = client.append(space, "evidence", "The washer is worn.").value
@@ -68,13 +74,13 @@ class Reviewer(Assistant):
         ctx.contribute("synthesis", self.words, addresses=ctx.question)
 
 
-def syntheses(client: Client, space: records.Space) -> list[str]:
+def syntheses(client: Client, space: Space) -> list[str]:
     """The texts of a space's syntheses."""
     found = client.contributions(space, kind="synthesis", limit=1)
     return [str(part.text) for each in found for part in each.body_parts]
 
 
-def relations(client: Client, project: calls.Project) -> list[records.Event]:
+def relations(client: Client, project: calls.AnyProject) -> list[Event]:
     """The events of a project's relations."""
     return list(client.events(project, type_prefixes=["dev.kovee.space.relation-asserted"]))
 
@@ -99,9 +105,7 @@ def test_every_operation_is_answered_with_its_record(client: Client, tallyd: Tal
     related = client.relation_assert(space, "addresses", answer, said.value).value
     assert related.to_ref.object_ref == said.value.contribution_id
     again = client.relation_assert(space, "supports", said.value, related).value
-    assert again.to_ref == records.ObjectRef(
-        object_ref=related.relation_id, revision=1, digest=related.digest
-    )
+    assert again.to_ref == ObjectRef(object_ref=related.relation_id, revision=1, digest=related.digest)
     frontier = client.frontier_pin(space).value
     assert client.frontier_show(project, frontier.frontier_id) == frontier
     assembly = client.context_assembly_create(
@@ -160,9 +164,7 @@ def test_what_becomes_of_projects_and_spaces_is_answered_with_its_record(client:
     assert list(client.project_access_policy_changes(project)) == [change, other, dropped_change]
 
 
-def test_an_order_that_the_owner_declared_is_held_to(
-    client: Client, tallyd: Tallyd, space: records.Space
-) -> None:
+def test_an_order_that_the_owner_declared_is_held_to(client: Client, tallyd: Tallyd, space: Space) -> None:
     """By the settings file a policy is wider: narrowing to it is forbidden, and a widening is for it."""
     settings = Path(tallyd.data_dir, "tallyd.toml")
     settings.write_text('[orders]\npolicies = ["policy-open", "policy-default"]\n')
@@ -178,7 +180,7 @@ def test_an_order_that_the_owner_declared_is_held_to(
     assert change.effective_change == "widening"
 
 
-def test_lists_are_read_whole_over_one_snapshot(client: Client, space: records.Space) -> None:
+def test_lists_are_read_whole_over_one_snapshot(client: Client, space: Space) -> None:
     """All items come, in order and once, in pages of any size; what is added meanwhile does not shift them.
     """
     said = [client.append(space, "utterance", str(n)).value for n in range(7)]
@@ -189,7 +191,7 @@ def test_lists_are_read_whole_over_one_snapshot(client: Client, space: records.S
     assert client.space_show(space.project_id, space.space_id).next_space_sequence == 9
 
 
-def test_a_stale_revision_tells_where_the_object_stands(client: Client, space: records.Space) -> None:
+def test_a_stale_revision_tells_where_the_object_stands(client: Client, space: Space) -> None:
     """A compare-and-set that fails says what to compare with next."""
     said = client.append(space, "utterance", "one")
     with pytest.raises(StaleRevision) as caught:
@@ -201,9 +203,7 @@ def test_a_stale_revision_tells_where_the_object_stands(client: Client, space: r
     client.append(space, "utterance", "two", expected_head_digest=head.value.head_digest)
 
 
-def test_case_051_053_the_same_key_for_another_intent_is_refused(
-    client: Client, space: records.Space
-) -> None:
+def test_case_051_053_the_same_key_for_another_intent_is_refused(client: Client, space: Space) -> None:
     """The same key and arguments give the first reply; the same key with others is an error of its own."""
     first = client.append(space, "utterance", "one", key="mine")
     assert client.append(space, "utterance", "one", key="mine").value == first.value
@@ -227,9 +227,9 @@ def at_once(count: int, act: Callable[[int], None]) -> None:
         thread.join()
 
 
-def test_case_052_one_key_from_many_clients_is_one_command(tallyd: Tallyd, space: records.Space) -> None:
+def test_case_052_one_key_from_many_clients_is_one_command(tallyd: Tallyd, space: Space) -> None:
     """Eight clients that send one command under one key at once get one and the same contribution."""
-    got: list[records.Contribution] = []
+    got: list[Contribution] = []
 
     def say(_: int) -> None:
         with Client(tallyd.runtime_dir, key_store=None) as one:
@@ -240,7 +240,7 @@ def test_case_052_one_key_from_many_clients_is_one_command(tallyd: Tallyd, space
         assert got == list(client.contributions(space)) * 8
 
 
-def test_bad_input_says_where(client: Client, space: records.Space) -> None:
+def test_bad_input_says_where(client: Client, space: Space) -> None:
     """A refusal names the place, and the connection lives on."""
     with pytest.raises(errors.Invalid, match=r"\$\.args\.kind"):
         client.append(space, "shout", "hello")
@@ -326,7 +326,7 @@ def test_a_write_past_its_deadline_can_be_continued(client: Client, tallyd: Tall
 
 # --- following --------------------------------------------------------------------------------------------
 def test_case_046_follow_gives_all_events_across_restarts(
-    client: Client, tallyd: Tallyd, project: records.Project, space: records.Space, tmp_path: Path
+    client: Client, tallyd: Tallyd, project: Project, space: Space, tmp_path: Path
 ) -> None:
     """Every event comes in order, past a restart of the daemon and one of the follower, the last one again.
     """
@@ -347,7 +347,7 @@ def test_case_046_follow_gives_all_events_across_restarts(
 
 
 def test_case_056_a_follower_misses_nothing_that_is_written_at_once(
-    client: Client, tallyd: Tallyd, project: records.Project, space: records.Space
+    client: Client, tallyd: Tallyd, project: Project, space: Space
 ) -> None:
     """Beside four writers a follower is given every sequence once, dense and in order."""
     events = client.follow(project)
@@ -367,9 +367,7 @@ def test_case_056_a_follower_misses_nothing_that_is_written_at_once(
     assert sequences == list(range(1, 43))
 
 
-def test_follow_from_now_with_a_filter(
-    client: Client, project: records.Project, space: records.Space
-) -> None:
+def test_follow_from_now_with_a_filter(client: Client, project: Project, space: Space) -> None:
     """From the head on, only what the filter lets through, while other calls go on beside it."""
     client.append(space, "utterance", "before")
     head = client.head_cursor(project)
@@ -383,7 +381,7 @@ def test_follow_from_now_with_a_filter(
     events.close()
 
 
-def test_case_055_a_cursor_of_no_place_is_named(client: Client, project: records.Project) -> None:
+def test_case_055_a_cursor_of_no_place_is_named(client: Client, project: Project) -> None:
     """A cursor that the daemon did not make is an error and not silence."""
     with pytest.raises(errors.Invalid):
         client.events_wait(project, "kc1.00.00", timeout_ms=0)
@@ -391,7 +389,7 @@ def test_case_055_a_cursor_of_no_place_is_named(client: Client, project: records
 
 # --- assistants -------------------------------------------------------------------------------------------
 def test_an_assistant_answers_from_its_claim(
-    client: Client, tallyd: Tallyd, space: records.Space, asked: Asked
+    client: Client, tallyd: Tallyd, space: Space, asked: Asked
 ) -> None:
     """The assistant sees question and evidence, its answer and relation are there once, the invocation
     succeeded."""
@@ -417,7 +415,7 @@ def test_an_assistant_answers_from_its_claim(
 
 
 def test_asking_again_under_one_key_is_the_same_question(
-    client: Client, project: records.Project, space: records.Space
+    client: Client, project: Project, space: Space
 ) -> None:
     """Who asks again with the same key gets the question, assembly and invocation of the first time."""
     first = ask(client, project, space, "Why?", key="why")
@@ -430,7 +428,7 @@ def test_the_journey_with_a_daemon_that_dies(tmp_path: Path, runtime_dir: str, o
     """The daemon dies after a step is durable and before its reply; the assistant never notices."""
     daemon = Tallyd(str(tmp_path / "data"), runtime_dir)
     tries: list[Try] = []
-    ended: list[records.Invocation] = []
+    ended: list[Invocation] = []
     try:
         daemon.start(abort=f"after_commit:{operation}@worker")
         with Client(runtime_dir) as client:
@@ -440,9 +438,7 @@ def test_the_journey_with_a_daemon_that_dies(tmp_path: Path, runtime_dir: str, o
             identifier = asked.invocation.invocation_id
 
             def work() -> None:
-                ended.append(
-                    run_one(Reviewer(), identifier, runtime_dir=runtime_dir, observer=tries.append)
-                )
+                ended.append(run_one(Reviewer(), identifier, runtime_dir=runtime_dir, observer=tries.append))
 
             working = threading.Thread(target=work)
             working.start()
@@ -459,7 +455,7 @@ def test_the_journey_with_a_daemon_that_dies(tmp_path: Path, runtime_dir: str, o
 
 
 def test_a_later_attempt_finds_the_steps_of_an_earlier_one_done(
-    client: Client, tallyd: Tallyd, space: records.Space, asked: Asked
+    client: Client, tallyd: Tallyd, space: Space, asked: Asked
 ) -> None:
     """An attempt that failed after its answer is followed by one with other words: the first ones stand."""
     identifier = asked.invocation.invocation_id
@@ -476,7 +472,7 @@ def test_a_later_attempt_finds_the_steps_of_an_earlier_one_done(
 
     class Again(Assistant):
         def run(self, ctx: InvocationContext) -> None:
-            assert isinstance(ctx.done("answer"), records.Contribution)
+            assert isinstance(ctx.done("answer"), Contribution)
             ctx.contribute("synthesis", "other words", addresses=ctx.question)
 
     assert run_one(Again(), identifier, runtime_dir=tallyd.runtime_dir).state == "succeeded"
@@ -500,7 +496,7 @@ def test_a_final_failure_ends_the_invocation(client: Client, tallyd: Tallyd, ask
 
 
 def test_a_fenced_worker_writes_nothing_more(
-    client: Client, tallyd: Tallyd, space: records.Space, asked: Asked
+    client: Client, tallyd: Tallyd, space: Space, asked: Asked
 ) -> None:
     """A worker whose invocation was canceled under it loses its lease at its next step, and stops."""
     invocation = asked.invocation
@@ -525,7 +521,7 @@ def test_the_lease_is_renewed_while_the_assistant_thinks(
     renewed = threading.Event()
     real = WorkerClient.renew
 
-    def watched(self: WorkerClient, claim: records.InvocationClaim) -> records.LeaseTerm:
+    def watched(self: WorkerClient, claim: InvocationClaim) -> LeaseTerm:
         term = real(self, claim)
         renewed.set()
         return term
@@ -557,7 +553,7 @@ def test_a_live_lease_keeps_a_second_runner_out(client: Client, tallyd: Tallyd, 
 
 
 def test_a_persons_append_does_not_strand_the_assistant(
-    client: Client, tallyd: Tallyd, space: records.Space, asked: Asked
+    client: Client, tallyd: Tallyd, space: Space, asked: Asked
 ) -> None:
     """What a person says between an assistant's claim and its answer is not noticed by it."""
 
@@ -572,7 +568,7 @@ def test_a_persons_append_does_not_strand_the_assistant(
 
 
 def test_an_assistant_reads_what_its_items_carry(
-    client: Client, tallyd: Tallyd, project: records.Project, space: records.Space
+    client: Client, tallyd: Tallyd, project: Project, space: Space
 ) -> None:
     """On the workers' socket alone: a file byte for byte, what became of an item since, and nothing else."""
     content = random.Random(7).randbytes(2 * limits.ARTIFACT_READ_BYTES_MAX + 5)
@@ -598,7 +594,7 @@ def test_an_assistant_reads_what_its_items_carry(
 
 def test_an_assistant_can_assemble(tallyd: Tallyd, asked: Asked) -> None:
     """An assembly is a step like any other: done once under its key."""
-    made: list[records.Assembly] = []
+    made: list[Assembly] = []
 
     class Assembler(Assistant):
         def run(self, ctx: InvocationContext) -> None:
