@@ -77,7 +77,7 @@ class Exchange:
         self.answer: bytes | None = None
         """The reply, once it is given."""
         self.finishing_early = False
-        """This is a wait that is to be answered now with what there is: the dispatcher was told so."""
+        """The dispatcher was told that this wait is to finish early: see ``Dispatcher.finish_early``."""
         self.last = False
         """The connection ends when this reply is sent."""
         self.abandoned = False

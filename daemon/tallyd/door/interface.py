@@ -32,9 +32,9 @@ class Parsed(Protocol):
 
     @property
     def concurrent(self) -> bool:
-        """True for a command of the clerk (a write, or a read in the order of the writes): several of one
-        connection may be in flight together, in their order. Any other request starts when all requests
-        before it are answered, and all requests after it wait until it is answered.
+        """True for a command of the clerk (a write or a fenced read): several of one connection may be in
+        flight together, in their order. Any other request starts when all requests before it are answered,
+        and all requests after it wait until it is answered.
         """
 
     @property
@@ -59,8 +59,8 @@ class Dispatcher(Protocol[P]):
         thread."""
 
     def finish_early(self, exchange: Exchange) -> None:
-        """Reply to this wait now, with what there is: a request stands behind it, or the daemon is stopping.
-        Called once for a wait at most."""
+        """Reply to this wait with what there is, without waiting any longer for something to happen: a
+        request stands behind it, or the daemon is stopping. Called once for a wait at most."""
 
     def abandon(self, exchange: Exchange) -> None:
         """The client is gone. Stop waiting, if this is a wait; a command may go on. No reply is needed, and
