@@ -26,7 +26,6 @@ import errno
 import json
 import math
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -47,6 +46,7 @@ from tallystick.errors import (
     WrongActor,
 )
 from tallystick.protocol import limits
+from tallystick.protocol.uuid7 import Uuid7
 
 if TYPE_CHECKING:
     from tallystick.protocol.ijson import JsonValue
@@ -72,22 +72,7 @@ RETRY_SECONDS_MAX: Final = 1.0
 
 
 # --- keys -------------------------------------------------------------------------------------------------
-class _KeyClock:
-    """Milliseconds since 1970 with 12 bits below them, each greater than the one before in this process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._last = 0
-
-    def tick(self) -> int:
-        """The next moment: RFC 9562, section 6.2, method 3."""
-        milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
-        with self._lock:
-            self._last = max(self._last + 1, milliseconds << 12 | (nanoseconds << 12) // 1_000_000)
-            return self._last
-
-
-_KEY_CLOCK: Final = _KeyClock()
+_new_uuid: Final = Uuid7(time.time_ns, os.urandom)
 
 
 def new_key() -> str:
@@ -95,9 +80,7 @@ def new_key() -> str:
 
     In one process each key is greater than the one before. Two processes do not meet: 62 bits are random.
     """
-    moment = _KEY_CLOCK.tick()
-    random = int.from_bytes(os.urandom(8), "big") & (1 << 62) - 1
-    return f"{moment >> 12:012x}7{moment & 0xFFF:03x}{0b10 << 62 | random:016x}"
+    return _new_uuid().hex()
 
 
 def jitter() -> float:

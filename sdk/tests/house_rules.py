@@ -12,7 +12,7 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
@@ -62,6 +62,8 @@ TRIO_MODULES: Final = ("tallyd.door", "tallyd.readers", "tallyd.service", "tally
 DOMAIN: Final = ("tallyd.clerk", "tallyd.operations", "tallyd.ledger")
 """What a simulation runs with a seed: time, chance and sockets come from the transaction's context."""
 
+_FOR_TYPES: Final = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+
 _CLOCKS: Final = {"time", "random", "secrets", "uuid", "socket", "select", "selectors"}
 _CLOCK_CALLS: Final = {"now", "utcnow", "today", "urandom", "getrandom", "randomness"}
 _CLOCK_SQL: Final = re.compile(
@@ -105,19 +107,49 @@ def _within(module: str, parents: Iterable[str]) -> bool:
     return any(module == parent or module.startswith(parent + ".") for parent in parents)
 
 
+def _package(module: str, source: Source) -> str:
+    """What a relative import of `module` is relative to."""
+    return module if source.path.endswith("/__init__.py") else module.rpartition(".")[0]
+
+
+def _base(node: ast.ImportFrom, package: str) -> str:
+    """The absolute name of ``a`` in ``from a import b``."""
+    base = node.module or ""
+    if not node.level:
+        return base
+    parts = package.split(".")
+    return ".".join(parts[: len(parts) - node.level + 1] + ([base] if base else []))
+
+
 def _imports(module: str, source: Source) -> Iterator[tuple[int, str]]:
     """Each module that `source` imports, with its line. ``from a import b`` is both ``a`` and ``a.b``."""
-    package = module if source.path.endswith("/__init__.py") else module.rpartition(".")[0]
+    package = _package(module, source)
     for node in ast.walk(ast.parse(source.text)):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = package.split(".")
-                base = ".".join(parts[: len(parts) - node.level + 1] + ([base] if base else []))
-            yield node.lineno, base
-            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+        if isinstance(node, ast.ImportFrom):
+            yield node.lineno, _base(node, package)
+        yield from _names_imported(node, package)
+
+
+def _names_imported(node: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """The names that one node imports, with its line. ``from a import b`` is ``a.b`` alone."""
+    if isinstance(node, ast.Import):
+        yield from ((node.lineno, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = _base(node, package)
+        yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def _run_at_import(node: ast.AST, *, with_types: bool) -> Iterator[ast.AST]:
+    """What runs of a module when it is imported: not its functions, and what is imported for types alone only
+    `with_types`.
+    """
+    children: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    if isinstance(node, ast.If) and ast.unparse(node.test) in _FOR_TYPES and not with_types:
+        children = node.orelse
+    for child in children:
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _run_at_import(child, with_types=with_types)
 
 
 def _modules(sources: Iterable[Source]) -> Iterator[tuple[str, Source]]:
@@ -183,6 +215,52 @@ def wrong_imports(sources: Iterable[Source]) -> list[str]:
         if (fault := _import_fault(module, imported)) is not None
     }
     return list(faults.values())
+
+
+def import_circles(sources: Iterable[Source]) -> list[str]:
+    """Modules that import each other, directly or through others: none can be loaded or read alone.
+
+    What a function imports does not count, since it is loaded later. What is imported for types alone counts
+    in the daemon, where all modules are loaded anyway; in the SDK and the client it does not, because there
+    it keeps the start short. That Python runs a module's package first does not count either: a package's
+    ``__init__`` may name what stands in it.
+    """
+    of_module = dict(_modules(sources))
+    imported = {module: _imported_modules(module, source, of_module) for module, source in of_module.items()}
+    reached = {module: _reached(module, imported) for module in of_module}
+    circles = {
+        tuple(sorted(other for other in others if module in reached[other]))
+        for module, others in reached.items()
+        if module in others
+    }
+    return [
+        f"{of_module[circle[0]].path}:{line}: a circle of imports: {', '.join(circle)}"
+        for circle in sorted(circles)
+        for line in [min(line for name, line in imported[circle[0]].items() if name in circle)]
+    ]
+
+
+def _imported_modules(module: str, source: Source, known: Container[str]) -> dict[str, int]:
+    """The product's modules that `module` loads when it is imported, each with the first line that does."""
+    package = _package(module, source)
+    found: dict[str, int] = {}
+    for node in _run_at_import(ast.parse(source.text), with_types=_within(module, ["tallyd"])):
+        for line, name in _names_imported(node, package):
+            target = name if name in known else name.rpartition(".")[0]
+            if target in known:
+                found.setdefault(target, line)
+    return found
+
+
+def _reached(module: str, imported: Mapping[str, Iterable[str]]) -> set[str]:
+    """What `module` imports, and what that imports, and so on."""
+    reached: set[str] = set()
+    waiting = [module]
+    while waiting:
+        new = set(imported[waiting.pop()]) - reached
+        reached |= new
+        waiting += new
+    return reached
 
 
 def own_clocks(sources: Iterable[Source]) -> list[str]:
@@ -387,6 +465,7 @@ def _distribution(requirement: str) -> str:
 
 OVER_SOURCES: Final[dict[str, Callable[[list[Source]], list[str]]]] = {
     "imports go one way": wrong_imports,
+    "imports make no circle": import_circles,
     "domain code has no clock, chance or socket of its own": own_clocks,
     "the product does not print": prints,
     "no text suggests what destroys data": hints_that_destroy,

@@ -162,6 +162,58 @@ def test_a_clock_in_a_migration_is_found() -> None:
     assert rules.own_clocks([Source("migrations/0001_x.sql", "at TEXT -- no CURRENT_TIMESTAMP here")]) == []
 
 
+ROOM, SDK = "daemon/tallyd/door", "sdk/tallystick"
+CIRCLES = [
+    {f"{ROOM}/a.py": "from tallyd.door import b", f"{ROOM}/b.py": "import tallyd.door.a"},
+    {
+        f"{ROOM}/a.py": "from .b import B",
+        f"{ROOM}/b.py": "from .c import C",
+        f"{ROOM}/c.py": "from .a import A",
+    },
+    {f"{ROOM}/a.py": "try:\n    from . import b\nfinally:\n    x = 1", f"{ROOM}/b.py": "from . import a"},
+    {f"{ROOM}/a.py": "class A:\n    from . import b", f"{ROOM}/b.py": "from . import a"},
+    {f"{ROOM}/__init__.py": "from tallyd.door.a import A", f"{ROOM}/a.py": "from tallyd.door import B"},
+    {f"{ROOM}/a.py": "from tallyd.door.a import A"},
+    {f"{ROOM}/a.py": "if TYPE_CHECKING:\n    from . import b", f"{ROOM}/b.py": "from . import a"},
+    {f"{SDK}/a.py": "if not TYPE_CHECKING:\n    from . import b", f"{SDK}/b.py": "from . import a"},
+]
+NO_CIRCLES = [
+    {f"{ROOM}/a.py": "from . import b, c", f"{ROOM}/b.py": "from . import c", f"{ROOM}/c.py": ""},
+    {f"{ROOM}/a.py": "def f() -> None:\n    from . import b", f"{ROOM}/b.py": "from . import a"},
+    {f"{ROOM}/__init__.py": "from .a import A", f"{ROOM}/a.py": "from . import b", f"{ROOM}/b.py": ""},
+    {f"{SDK}/a.py": "if TYPE_CHECKING:\n    from . import b", f"{SDK}/b.py": "from . import a"},
+    {"sdk/tests/a.py": "import b", "sdk/tests/b.py": "import a"},
+]
+
+
+@pytest.mark.parametrize("files", CIRCLES)
+def test_an_import_circle_is_found(files: dict[str, str]) -> None:
+    """Modules of which each imports the next, and the last the first, are found, once for the circle."""
+    faults = rules.import_circles([Source(path, text) for path, text in files.items()])
+    assert len(faults) == 1
+    assert all(str(rules.module_of(path)) in faults[0] for path in files)
+
+
+@pytest.mark.parametrize("files", NO_CIRCLES)
+def test_imports_without_a_circle_pass(files: dict[str, str]) -> None:
+    """Two ways to one module are no circle, nor is what a function imports, or a type of the SDK's."""
+    assert rules.import_circles([Source(path, text) for path, text in files.items()]) == []
+
+
+def test_two_import_circles_are_told_apart() -> None:
+    """Circles that share no module are found one by one, though a module of one imports one of the other."""
+    pair = {
+        f"{ROOM}/a.py": "from . import b\nfrom tallystick import c",
+        f"{ROOM}/b.py": "\nfrom . import a",
+        f"{SDK}/c.py": "from . import d",
+        f"{SDK}/d.py": "from . import c",
+    }
+    assert rules.import_circles([Source(path, text) for path, text in pair.items()]) == [
+        f"{ROOM}/a.py:1: a circle of imports: tallyd.door.a, tallyd.door.b",
+        f"{SDK}/c.py:1: a circle of imports: tallystick.c, tallystick.d",
+    ]
+
+
 BAD_SOURCES = {
     rules.prints: Source("daemon/tallyd/x.py", "print('x')"),
     rules.hints_that_destroy: Source("sdk/tallystick/x.py", "x = 'remove the database and start again'"),
@@ -184,7 +236,7 @@ def test_a_rule_finds_its_bad_example(rule: object) -> None:
 
 def test_every_rule_over_sources_has_a_bad_example() -> None:
     """No rule is in the table that was never seen to fail."""
-    shown = {*BAD_SOURCES, rules.wrong_imports, rules.own_clocks}
+    shown = {*BAD_SOURCES, rules.wrong_imports, rules.import_circles, rules.own_clocks}
     assert set(rules.OVER_SOURCES.values()) == shown
 
 

@@ -1,11 +1,17 @@
-"""New connections: accepting, judging the peer's uid and the caps, and living through a lack of descriptors.
+"""New connections: accepting them, checking the peer's uid and the caps, and lasting while descriptors are
+short.
 
-Promises: a peer of another uid is closed before a byte of it is read. Over a cap a connection is told so in
-one line and closed; when too many ask in one second, further ones are closed without a word. Out of
-descriptors (or memory), a listener pauses for ``accept_retry_seconds`` and says so once, until an accept
-works again; the descriptor in reserve is given up for a moment, so that whoever waits is told to come again
-instead of hanging. Every other error pauses the listener too: it never spins, and it never dies. Does not:
-speak to a connection that is let in.
+Promises:
+
+- A connection of a peer with another uid is closed before a byte of it is read.
+- Where a cap is reached, a new connection is told so in one line and closed. When too many come in one
+  second, further ones are closed without a line.
+- When the process is out of descriptors (or memory), a listener pauses for ``accept_retry_seconds`` at a time
+  until accepting works again, and logs it once. A descriptor is kept in reserve for this: it is freed for a
+  moment to accept whoever waits, and to tell them to come again, so that they do not hang.
+- Any other error pauses the listener, too. It never spins, and it never stops for good.
+
+Does not: read from or write to a connection that is let in.
 """
 
 from __future__ import annotations
@@ -19,8 +25,9 @@ from collections.abc import Callable
 
 import trio
 
+from tallyd.door.channel import Channel, Peer
 from tallyd.door.descriptors import OUT_OF_DESCRIPTORS, Reserve
-from tallyd.door.interface import Channel, ListenRefused, Peer
+from tallyd.door.interface import ListenRefused
 from tallyd.door.listeners import Listener
 from tallyd.door.peer import peer_of
 from tallyd.door.poller import READ, Poller
@@ -30,14 +37,14 @@ from tallystick.protocol import limits
 logger = logging.getLogger("tallyd.door")
 
 LOG_SECONDS_MIN = 60
-"""What a client can bring about as often as it likes is logged once in this time, with the number left
-out."""
+"""What clients can cause as often as they like is logged at most once in this time, together with how many
+such lines were left out."""
 REFUSED_FROM_RESERVE_MAX = 16
-"""Connections told, in one pause, that there are no descriptors: each costs a close and an open."""
+"""Connections that are told in one pause that there are no descriptors: each costs a close and an open."""
 
 
 class Seldom:
-    """A log line that clients can cause."""
+    """A log line that clients can cause: written at most once in ``LOG_SECONDS_MIN``."""
 
     def __init__(self, message: str) -> None:
         self._message = message
@@ -45,7 +52,7 @@ class Seldom:
         self._left_out = 0
 
     def say(self, *values: object) -> None:
-        """Log it as a warning, or count it."""
+        """Log the line as a warning; or only count it, where the last one is not long ago."""
         now = trio.current_time()
         if now - self._said_at < LOG_SECONDS_MIN:
             self._left_out += 1
@@ -58,8 +65,9 @@ class Seldom:
 class Acceptor:
     """All listeners of the door.
 
-    ``admit`` takes a connection that is let in; ``full`` names the cap that keeps a listener's next one
-    out, or is None; ``refusal`` makes the line that says so.
+    ``admit`` is given each connection that is let in. ``full`` names the cap that lets no further
+    connection of a listener in, or returns None. ``refusal`` makes the line for a connection that is
+    refused.
     """
 
     def __init__(
@@ -81,9 +89,9 @@ class Acceptor:
         self._listeners: dict[int, Listener] = {}
         self._reserve = Reserve()
         self._failing: int | None = None
-        """The errno with which accept failed last, until nobody waits any more. A success does not clear
-        it: the last free descriptor may just have been taken, and the kernel asks for one before it looks
-        whether anybody waits."""
+        """The errno with which accept failed last; None again when an accept says that nobody waits. A
+        success does not clear it: it may have taken the last free descriptor, and the kernel asks for a free
+        one before it looks whether anybody waits."""
         self._refused_since = -math.inf
         self._refused = 0
         self._stranger = Seldom("%s: a process of uid %d (pid %d) was turned away; only uid %d is let in")
@@ -114,7 +122,7 @@ class Acceptor:
             except ListenRefused as error:
                 logger.error("nobody can connect: %s", error)
                 continue
-            self.accept(lost.fileno())  # whoever connected before the file went away
+            self.accept(lost.fileno())  # those who connected before the file went away
             self._remove(lost)
             lost.close()
             self._add(found)
@@ -130,7 +138,7 @@ class Acceptor:
             self.unlisten(listener.channel.path)
 
     def close(self) -> None:
-        """Stop, and keep nothing in reserve."""
+        """Stop, and free the descriptor in reserve."""
         self.stop()
         self._reserve.give_up()
 
@@ -145,7 +153,8 @@ class Acceptor:
     # --- connections ---------------------------------------------------------------------------------------
 
     def accept(self, descriptor: int) -> None:
-        """Take who waits at this listener (if it is still one), up to one turn's number."""
+        """Accept those who wait at this listener, up to ``CONNECTIONS_A_TURN_MAX``. Does nothing where the
+        descriptor is no listener's any more."""
         listener = self._listeners.get(descriptor)
         if listener is None:
             return
@@ -182,7 +191,7 @@ class Acceptor:
             self._crowd.say(channel.path, cap)
 
     def _refuse(self, connected: socket.socket) -> None:
-        """Tell one line, if not too many were told in this second, and close."""
+        """Send the line of refusal, unless too many were sent in this second, and close."""
         now = trio.current_time()
         if now - self._refused_since >= 1:
             self._refused_since = now
@@ -191,7 +200,7 @@ class Acceptor:
         with connected, contextlib.suppress(OSError):
             if self._refused <= limits.REFUSED_CONNECTIONS_A_SECOND_MAX:
                 connected.send(self._refusal() + b"\n")
-                connected.recv(limits.REQUEST_BYTES_MAX)  # unread, it would turn our end into a reset
+                connected.recv(limits.REQUEST_BYTES_MAX)  # closing with bytes unread is a reset
 
     def _accept_failed(self, listener: Listener, error: OSError) -> None:
         reason = error.errno or 0

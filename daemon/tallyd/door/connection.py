@@ -1,28 +1,28 @@
 """The state of one connection, without its socket: order, pipelining, half-close, deadlines.
 
-What comes in: bytes, the end of the stream, replies of the dispatcher, the time. What goes out: calls of
-the dispatcher, bytes to send, and three facts that the pump acts on (``wants_read``, ``output_bytes``,
-``finished``). A line goes this way::
+In come: bytes, the end of the stream, replies of the dispatcher, the time. Out go: calls of the dispatcher,
+bytes to send, and three facts that the pump acts on (``wants_read``, ``output_bytes``, ``finished``). This is
+the way of a line::
 
     lines ──parse──► held ──start──► in flight ──reply──► output ──sent──►
-    (taken, whole)   (at most one,   (in order; several   (in order)
-                      waits for its   only if all are
+    (whole,          (at most one,   (in order; several   (in order)
+     not parsed)      waits for its   only if all are
                       turn)           concurrent)
 
-The rules, and why there are so few:
+The rules, and why there are no more:
 
-- Replies leave in the order of their requests, whenever they are given.
-- A line is parsed only while everything in flight is ``concurrent``: so whoever speaks is settled by then.
-  A concurrent one starts at once; another one is *held* until nothing is in flight, and nothing behind it
-  starts before its reply.
-- A wait with a line behind it is hurried, once.
-- Nothing starts while more than ``reply_backlog_bytes_max`` of replies wait for the client, or while
-  ``pipelined_requests_max`` are in flight; and while as many are unanswered, the socket is not read: the
-  kernel holds the rest.
-- The end of the stream, a line too long to be dropped, and a line too late all mean the same: no more is
-  read, what was taken whole is answered, and then the connection is finished.
+- Replies leave in the order of their requests, in whatever order they are given.
+- A line is parsed only while everything in flight is ``concurrent``. None of those changes who speaks, so
+  it is settled by then for whom the line is parsed. A concurrent request starts at once. Any other is
+  *held* until nothing is in flight, and nothing behind it starts before it is answered.
+- A wait with a line behind it is told once to finish early.
+- Nothing starts while replies of ``reply_backlog_bytes_max`` or more wait for the client to read them, or
+  while ``pipelined_requests_max`` requests are in flight. While that many are unanswered, the socket is not
+  read either: the kernel keeps what the client sends, and then holds the client up.
+- Three things mean the same: the end of the stream, a line too long to be dropped, and a line that comes too
+  late. No more is read, what was taken whole is answered, and then the connection is finished.
 
-Promises: no call costs more than what it moves; memory is bounded by the limits. Does not: touch a
+Promises: a call costs no more than what it moves; memory stays within the limits. Does not: touch a
 descriptor or a clock.
 """
 
@@ -30,157 +30,22 @@ from __future__ import annotations
 
 import logging
 import math
-import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Generic
 
+from tallyd.door.channel import Channel, Peer
 from tallyd.door.defects import describe
+from tallyd.door.exchange import ConnectionBase, Exchange, Load
 from tallyd.door.framing import OVERSIZE, Framed, LineReader
-from tallyd.door.interface import Channel, Dispatcher, DoorLimits, P, Peer
+from tallyd.door.interface import Dispatcher, DoorLimits, P
 from tallystick.protocol import limits
 
 logger = logging.getLogger("tallyd.door")
 
 
-class Load:
-    """Requests in flight, and waits, over all connections."""
-
-    __slots__ = ("_let_go", "_started", "waits")
-
-    def __init__(self) -> None:
-        self._started = 0
-        self._let_go: deque[None] = deque()
-        self.waits = 0
-        """Waits in flight."""
-
-    @property
-    def in_flight(self) -> int:
-        """Requests started and not over; waits are not among them."""
-        while self._let_go:
-            self._let_go.popleft()
-            self._started -= 1
-        return self._started
-
-    def enter(self, waits: bool) -> None:
-        """A request was started."""
-        if waits:
-            self.waits += 1
-        else:
-            self._started += 1
-
-    def leave(self, waits: bool) -> None:
-        """It was answered."""
-        if waits:
-            self.waits -= 1
-        else:
-            self._started -= 1
-
-    def let_go(self) -> None:
-        """An abandoned request is over. From any thread: the last to hold it may be the clerk's."""
-        self._let_go.append(None)
-
-
-class Exchange:
-    """One request in flight, and the place of its reply."""
-
-    __slots__ = (
-        "__weakref__",
-        "_connection",
-        "_let_go",
-        "abandoned",
-        "answer",
-        "concurrent",
-        "hurried",
-        "last",
-        "waits",
-    )
-
-    def __init__(self, connection: ConnectionBase, concurrent: bool, waits: bool) -> None:
-        self._connection = connection
-        self._let_go: Callable[[], object] | None = None
-        self.concurrent = concurrent
-        self.waits = waits
-        self.answer: bytes | None = None
-        self.hurried = False
-        self.last = False
-        self.abandoned = False
-        """The client is gone, or the request failed and the door has answered it: a reply is dropped."""
-
-    @property
-    def channel(self) -> Channel:
-        """Who speaks on this connection."""
-        return self._connection.channel
-
-    @property
-    def peer(self) -> Peer:
-        """The process that connected, as the kernel named it."""
-        return self._connection.peer
-
-    def reply(self, line: bytes) -> None:
-        """Answer with one line (without its newline), on trio's thread. A second reply is a defect of the
-        dispatcher and raises RuntimeError; one to an abandoned exchange is dropped."""
-        if self.abandoned:
-            if self._let_go is not None:
-                self._let_go()
-            return
-        if self.answer is not None:
-            raise RuntimeError("an exchange was answered twice")
-        self.answer = line
-        self._connection.answered(self)
-
-    def reply_last(self, line: bytes) -> None:
-        """Answer, and end the connection once the reply is sent; what stands behind this request is
-        dropped."""
-        self.last = True
-        self.reply(line)
-
-    def strike(self) -> int:
-        """Count a wrong credential on this connection, and say how many there were."""
-        self._connection.strikes += 1
-        return self._connection.strikes
-
-    def adopt(self, channel: Channel) -> None:
-        """From now on the connection speaks as ``channel`` says: lines behind this request are parsed with
-        it."""
-        self._connection.channel = channel
-
-    def abandon(self, load: Load) -> None:
-        """For the connection: its client is gone. A wait is over with that; anything else occupies the
-        clerk or a reader until it is answered or nobody holds it, and counts as long."""
-        self.abandoned = True
-        if self.waits:
-            load.leave(True)
-        else:
-            self._let_go = finalizer = weakref.finalize(self, load.let_go)
-            finalizer.atexit = False
-
-
-class ConnectionBase:
-    """What an exchange needs of its connection, whatever its dispatcher's requests are."""
-
-    __slots__ = ("_load", "_touch", "channel", "peer", "strikes", "touched")
-
-    def __init__(self, channel: Channel, peer: Peer, load: Load, touch: Callable[[], None]) -> None:
-        self.channel = channel
-        self.peer = peer
-        self.strikes = 0
-        """Wrong credentials shown so far."""
-        self._load = load
-        self._touch = touch
-        self.touched = False
-        """The pump knows that something is to be done here, and ``touch`` need not be called."""
-
-    def answered(self, exchange: Exchange) -> None:
-        """A reply was given to an exchange in flight."""
-        self._load.leave(exchange.waits)
-        if not self.touched:
-            self.touched = True
-            self._touch()
-
-
-class Connection(ConnectionBase, Generic[P]):
-    """See the module. ``now`` is in seconds of the loop's clock everywhere."""
+class ConnectionState(ConnectionBase, Generic[P]):
+    """See the module. ``now`` is always in seconds of the loop's clock."""
 
     __slots__ = (
         "_caps",
@@ -223,23 +88,28 @@ class Connection(ConnectionBase, Generic[P]):
         self._in_flight: deque[Exchange] = deque()
         self._output: list[bytes] = []
         self._head: memoryview | None = None
-        """What a send left over; it goes before ``_output``."""
+        """What the last send left over. It is sent before ``_output``."""
         self.output_bytes = 0
         self.blocked = False
-        """The last send did not take all: the next is tried when the socket says that it can."""
+        """The socket did not take all of the last send. The next is tried when the socket is writable."""
         self.read_closed = False
-        """Nothing more is taken from the socket; what was taken is answered."""
+        """Nothing more is read from the socket. What was read is still answered."""
         self._reading = True
+        """What ``wants_read`` said last."""
         self._spoke = False
+        """A whole line has come, or the end of the stream."""
         self._opened = now
         self._line_since: float | None = None
+        """When the line began that has come in part; None where there is none."""
         self._quiet_since = now
+        """When something was sent last."""
         self._sent_at = now
+        """When the client last took bytes of what is sent, or the first of it was sent."""
 
     # --- what comes in -------------------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: float) -> None:
-        """Bytes came (not empty)."""
+        """The client sent these bytes (one at least)."""
         lines = self._reader.feed(data)
         if lines:
             self._take(lines)
@@ -269,7 +139,8 @@ class Connection(ConnectionBase, Generic[P]):
     # --- requests ------------------------------------------------------------------------------------------
 
     def advance(self) -> bool:
-        """Move everything on as far as it goes. True when only the other connections' turn stopped it."""
+        """Put out the replies that are due, and start what may start. True when there is more to start, and
+        it was put off only to let other connections have their turn."""
         starts = 0
         in_flight = self._in_flight
         while True:
@@ -280,11 +151,11 @@ class Connection(ConnectionBase, Generic[P]):
                     return True
                 starts += 1
                 self._start_next()
-            elif not self._hurry_head():
+            elif not self._finish_early_for_next():
                 return False
 
     def _may_start(self) -> bool:
-        """Is it the turn of the next line, or of the held request?"""
+        """Whether the held request may start, or the next line be parsed."""
         in_flight = self._in_flight
         if in_flight and (
             self._held is not None
@@ -334,28 +205,29 @@ class Connection(ConnectionBase, Generic[P]):
             exchange.abandoned = True
 
     def _answered_by_door(self) -> Exchange:
-        """A place in the order of replies for what the dispatcher does not start."""
+        """A place in the order of replies, for a request that the door answers and the dispatcher never
+        starts."""
         exchange = Exchange(self, True, False)
         self._in_flight.append(exchange)
         return exchange
 
-    def _hurry_head(self) -> bool:
-        """Tell a wait that something stands behind it, once. True when it was told: its reply may be there
-        now."""
+    def _finish_early_for_next(self) -> bool:
+        """Have the wait in flight finish early where a request stands behind it. See ``finish_early``."""
         if not self._lines and self._held is None:
             return False
-        return self.hurry()
+        return self.finish_early()
 
-    def hurry(self) -> bool:
-        """Tell the wait in flight, if there is one that was not told, to answer now."""
+    def finish_early(self) -> bool:
+        """Tell the dispatcher to answer the wait in flight now. True when it was told: the reply may be there
+        already. False where there is no wait, or it was told or answered before."""
         head = self._in_flight[0] if self._in_flight else None
-        if head is None or not head.waits or head.hurried or head.answer is not None:
+        if head is None or not head.waits or head.finishing_early or head.answer is not None:
             return False
-        head.hurried = True
+        head.finishing_early = True
         try:
-            self._dispatcher.hurry(head)
+            self._dispatcher.finish_early(head)
         except Exception as error:
-            logger.error("a wait could not be hurried, which is a defect: %s", describe(error))
+            logger.error("a wait could not be finished early, which is a defect: %s", describe(error))
         return True
 
     # --- what goes out -------------------------------------------------------------------------------------
@@ -370,7 +242,7 @@ class Connection(ConnectionBase, Generic[P]):
             self._close_reading()
 
     def output(self) -> bytes | memoryview:
-        """What to send next; only while ``output_bytes``. ``sent`` must follow."""
+        """What to send next. Call it only while ``output_bytes`` is not 0, and call ``sent`` after it."""
         if self._head is not None:
             return self._head
         pieces, self._output = self._output, []
@@ -380,7 +252,7 @@ class Connection(ConnectionBase, Generic[P]):
         return b"\n".join(pieces)
 
     def sent(self, data: bytes | memoryview, count: int, now: float) -> None:
-        """Of ``data`` the socket took the first ``count`` bytes."""
+        """The socket took the first ``count`` bytes of ``data``, which ``output`` returned."""
         self.output_bytes -= count
         if count or self._head is None:
             self._sent_at = now
@@ -392,21 +264,22 @@ class Connection(ConnectionBase, Generic[P]):
 
     @property
     def busy(self) -> bool:
-        """Something taken is not answered, or an answer not sent."""
+        """Something that was taken is not answered, or a reply is not sent."""
         return bool(self._in_flight or self.output_bytes or self._lines) or self._held is not None
 
     @property
     def finished(self) -> bool:
-        """All is answered and sent, and nothing more will be read."""
+        """Everything is answered and sent, and nothing more will be read: the connection can be closed."""
         return self.read_closed and not self.busy
 
     @property
     def may_go_on(self) -> bool:
-        """A call of ``advance`` would start something (room was made since the last one)."""
+        """``advance`` would start something: sending has made room since it was called last."""
         return self._may_start()
 
     def wants_read(self, now: float) -> bool:
-        """Should the socket be read? While it is not, a line that began does not grow late."""
+        """Whether the socket is to be read. While it is not, the time of a line that has begun does not
+        run."""
         caps = self._caps
         unanswered = len(self._in_flight) + len(self._lines) + (self._held is not None)
         wants = (
@@ -420,8 +293,8 @@ class Connection(ConnectionBase, Generic[P]):
         return wants
 
     def deadline(self) -> float:
-        """When ``expire`` is to be called unless something happens before; infinity while the client owes
-        nothing."""
+        """When to call ``expire`` unless something happens before; infinity while nothing is expected of the
+        client."""
         caps = self._caps
         if self.output_bytes:
             deadline = self._sent_at + caps.reply_read_seconds_max
@@ -436,8 +309,8 @@ class Connection(ConnectionBase, Generic[P]):
         return deadline
 
     def expire(self, now: float) -> bool:
-        """The deadline has come. True: end the connection. False: only the line that had begun is too late;
-        what was taken before it is still answered."""
+        """The deadline has come. True: end the connection. False: only the line that has begun is too late,
+        and what was taken before it is still answered."""
         unread = self.output_bytes and self._sent_at + self._caps.reply_read_seconds_max <= now
         if unread or not self.busy:
             return True
@@ -445,7 +318,7 @@ class Connection(ConnectionBase, Generic[P]):
         return False
 
     def close(self) -> None:
-        """The connection has ended, whoever ended it: let go of everything."""
+        """The connection has ended, whoever ended it: drop everything that it holds."""
         self.touched = True
         self._drop_requests()
         self._close_reading()
@@ -454,7 +327,7 @@ class Connection(ConnectionBase, Generic[P]):
         self.output_bytes = 0
 
     def _drop_requests(self) -> None:
-        """Nobody will read what these are answered."""
+        """Nobody will read replies to these: forget what has not started, and abandon what is in flight."""
         self._lines.clear()
         self._held = None
         abandoned = [exchange for exchange in self._in_flight if exchange.answer is None]

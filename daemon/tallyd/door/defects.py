@@ -1,12 +1,15 @@
-"""How an unexpected exception is logged: by type and place, without its message, which may carry a client's
-content. Reads no source file: there may be no descriptor left to open it with."""
+"""How an unexpected exception is logged: its type and where it was raised.
+
+Promises: the exception's message is left out, since it may hold a client's content; no source file is read,
+since there may be no descriptor left to open one. Does not: log; the caller does.
+"""
 
 from __future__ import annotations
 
 import traceback
 
 PLACES_MAX = 4
-"""Innermost calls named: enough to find the defect, and still one line."""
+"""How many of the innermost calls are named: enough to find the defect, and few enough for one line."""
 
 
 def describe(error: BaseException) -> str:

@@ -1,8 +1,9 @@
-"""Descriptors of the process: the soft limit, how many connections it leaves room for, and one in reserve.
+"""The process's file descriptors: the soft limit, how many connections it leaves room for, and one in
+reserve.
 
-Promises: running out of descriptors is never fatal and never silent: the reserve is given up for the moment
-that it takes to accept a connection and tell it so. Does not: count descriptors of other parts of the
-daemon; a share is kept for them.
+Promises: with the one in reserve there is a way to tell a client that descriptors have run out: it is
+freed, the client's connection is accepted in its place, told, and closed. Does not: count the descriptors
+that other parts of the daemon use; ``DESCRIPTORS_RESERVED`` are left for them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import Final
 from tallystick.protocol import limits
 
 OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
-"""What ``accept`` raises when the process or the system has no more; it goes away by itself."""
+"""What ``accept`` raises when the process or the system has no descriptor or no memory left. It passes by
+itself."""
 
 
 def raise_soft_limit() -> int:
-    """Raise the soft limit of descriptors to what ``CONNECTIONS_MAX`` needs, or as near as the hard limit
-    lets; return the soft limit then in force. Called once at the start of the daemon."""
+    """Raise the soft limit of descriptors to what ``CONNECTIONS_MAX`` connections need, or as far as the
+    hard limit allows; return the soft limit that is in force then. Called once, when the daemon starts."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.CONNECTIONS_MAX + limits.DESCRIPTORS_RESERVED
     if hard != resource.RLIM_INFINITY:
@@ -35,7 +37,7 @@ def raise_soft_limit() -> int:
 
 
 def room_for_connections() -> int:
-    """Connections that the soft limit leaves room for; at least one."""
+    """How many connections the soft limit leaves room for; at least one."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == resource.RLIM_INFINITY:
         return limits.CONNECTIONS_MAX
@@ -43,14 +45,14 @@ def room_for_connections() -> int:
 
 
 class Reserve:
-    """One descriptor that is held only to be given up."""
+    """One descriptor that is held only so that it can be freed when there is no other."""
 
     def __init__(self) -> None:
         self._descriptor: int | None = None
         self.take()
 
     def take(self) -> None:
-        """Hold one, if there is one and none is held."""
+        """Hold a descriptor, where none is held and one can be had."""
         if self._descriptor is None:
             try:
                 self._descriptor = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -58,7 +60,7 @@ class Reserve:
                 self._descriptor = None
 
     def give_up(self) -> bool:
-        """Free it; False when none was held."""
+        """Free the descriptor. False where none was held."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is None:
             return False

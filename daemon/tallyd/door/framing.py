@@ -1,15 +1,17 @@
-"""Lines out of bytes, without a socket: the same rules for one segment with many lines and one line in many
-segments.
+"""Lines out of bytes, without a socket. How the bytes are cut into reads makes no difference to the lines.
 
-Rules: a line ends at ``\\n``, which is not part of it. A last line that the end of the stream ends is a
-line; nothing after the last ``\\n`` is no line. An empty line is a line like any other (it is no JSON, and
-is answered as that). A line longer than ``line_bytes_max`` is one ``OVERSIZE`` as soon as that is known,
-and its rest is dropped up to its ``\\n``; where it does not come within ``discard_bytes_max`` bytes of the
-line, the reader is ``too_long`` and takes nothing more.
+The rules:
 
-Promises: no byte is looked at twice, so a line costs the same in one piece and in a quarter of a million;
-what is held is at most one line of ``line_bytes_max``. Does not: read JSON, decode UTF-8, strip ``\\r``
-(JSON's white space).
+- A line ends at ``\\n``, which is not part of it. Where the stream ends without one, what stands after the
+  last ``\\n`` is a line, too, unless nothing stands there.
+- An empty line is a line like any other. (It is no JSON, and is answered as such.)
+- A line longer than ``line_bytes_max`` gives one ``OVERSIZE``, as soon as its length is known. Its rest is
+  dropped up to its ``\\n``. Where none comes within ``discard_bytes_max`` bytes of the line's beginning,
+  the reader is ``too_long`` and takes nothing more.
+
+Promises: no byte is looked at twice, so a line costs the same whether it comes in one read or byte by byte;
+at most one line of ``line_bytes_max`` is held. Does not: read JSON, decode UTF-8, or strip ``\\r`` (it is
+white space in JSON).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Final
 
 
 class Oversize(Enum):
-    """Stands in the place of a line that was too long to be kept."""
+    """Stands in the place of a line that is too long to be kept."""
 
     OVERSIZE = "oversize"
 
@@ -39,22 +41,22 @@ class LineReader:
         self._discard_bytes_max = discard_bytes_max
         self._partial: bytearray | None = None
         self._dropped = 0
-        """Length so far of the oversize line being dropped; 0 when none is."""
+        """How long the oversize line is so far that is being dropped; 0 when none is."""
         self.too_long = False
-        """An oversize line did not end within what is dropped: the stream cannot be followed any further."""
+        """An oversize line did not end within ``discard_bytes_max``: no more is taken from this stream."""
 
     @property
     def within_line(self) -> bool:
-        """Bytes of a line have come, its newline has not."""
+        """The beginning of a line has come, and its newline has not."""
         return self._partial is not None or self._dropped > 0
 
     def feed(self, data: bytes) -> list[Framed]:
-        """Take what a read brought (any length); return the lines that it completed."""
+        """Take the bytes of one read, however many; return the lines that they complete."""
         if self.too_long:
             return []
         size = len(data) - 1
         whole = self._partial is None and not self._dropped and data.find(b"\n") == size >= 0
-        if whole and size <= self._line_bytes_max:  # by far the most frequent: one segment, one line
+        if whole and size <= self._line_bytes_max:  # by far the most frequent: one read, one line
             return [data[:-1]]
         pieces = data.split(b"\n")
         rest = pieces.pop()
@@ -68,7 +70,7 @@ class LineReader:
         return lines
 
     def eof(self) -> list[Framed]:
-        """The stream has ended: what stands without a newline is the last line."""
+        """The stream has ended: what has come without a newline is the last line."""
         lines: list[Framed] = []
         if self._partial is not None:
             self._end_line(b"", lines)
@@ -76,7 +78,7 @@ class LineReader:
         return lines
 
     def _end_line(self, piece: bytes, lines: list[Framed]) -> None:
-        """A newline follows ``piece``."""
+        """``piece`` is the end of the line: its newline follows."""
         self._go_on(piece, lines)
         if self._partial is not None:
             lines.append(bytes(self._partial))
@@ -86,7 +88,7 @@ class LineReader:
         self._dropped = 0
 
     def _go_on(self, piece: bytes, lines: list[Framed]) -> None:
-        """``piece`` is part of the line."""
+        """``piece`` is the next part of the line."""
         partial = self._partial
         if self._dropped:
             self._dropped += len(piece)

@@ -1,16 +1,16 @@
-"""Listening sockets as files: binding, the links beside them, noticing that a file is no longer ours, and
-removal.
+"""Listening sockets as files: binding them, the links beside them, noticing that a file is no longer ours,
+and removing them.
 
-Whoever calls this holds the runtime directory's lock: so whatever socket lies at our path is a dead one's,
-and may be replaced without asking anybody. Promises:
+The caller holds the runtime directory's lock. So a socket that lies at our path is left over from a process
+that has ended, and is replaced without further checks. Promises:
 
-- The directory is opened without following a link, belongs to us, and nobody else may write or list it; the
-  socket is made under umask 077, so there is no moment at which it is open to others, and it listens only
-  when its mode is set. A mode that cannot be set (some container mounts refuse it) is a warning where the
-  directory keeps others out.
+- The directory is opened without following a link, belongs to us, and nobody else may write or list it. The
+  socket is made under umask 077, so it is open to others at no moment, and it listens only when its mode is
+  set. Where the mode cannot be set (some container mounts refuse it) that is a warning, if the directory
+  keeps others out.
 - Only a socket is ever replaced, and only our own file and link are ever removed.
-- A path longer than the kernel takes is refused before it is tried, with its length, the limit, and what to
-  set.
+- A path longer than the kernel takes is refused before it is tried. The refusal names its length, the
+  limit, and what to set.
 
 Does not: create the directory, take the lock, or decide when to look whether a file is still there.
 """
@@ -24,24 +24,27 @@ import socket
 import stat
 from typing import Final, NamedTuple
 
-from tallyd.door.interface import Channel, ListenRefused
+from tallyd.door.channel import Channel
+from tallyd.door.interface import ListenRefused
 from tallystick.paths import CLIENT_ALIAS, CLIENT_SOCKET, SOCKET_PATH_BYTES_MAX, WORKER_ALIAS, WORKER_SOCKET
 from tallystick.protocol import limits
 
 logger = logging.getLogger("tallyd.door")
 
 ALIASES: Final = {CLIENT_SOCKET: CLIENT_ALIAS, WORKER_SOCKET: WORKER_ALIAS}
-"""Names under which KCP's clients look for the sockets (KCP 1.1): relative links beside them."""
+"""For each socket's name, the name under which KCP's clients look for it (KCP 1.1): a relative link beside
+it."""
 
 _PRIVATE_UMASK: Final = 0o077
 _OTHERS: Final = 0o077
 _OTHERS_READ_OR_WRITE: Final = 0o066
-"""A directory that an agent with a uid of its own passes through lets others search it, and nothing more."""
+"""What others may never do in a directory. They may search it (go through it) where an agent has a uid of
+its own and its socket lies there."""
 
 
 class _Identity(NamedTuple):
-    """What makes a file the one that we bound. An inode number alone is used again at once by some file
-    systems."""
+    """By this we know the file that we bound. The inode number alone is not enough: some file systems use a
+    freed one again at once."""
 
     device: int
     inode: int
@@ -49,7 +52,7 @@ class _Identity(NamedTuple):
 
 
 class Listener:
-    """One listening socket of one channel. Raises ListenRefused where it cannot be made."""
+    """The listening socket of one channel. Raises ListenRefused where it cannot be made."""
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
@@ -63,7 +66,7 @@ class Listener:
 
     @property
     def lost(self) -> bool:
-        """The file at our path is not the one that we bound, or there is none: nobody can reach us."""
+        """The file at our path is not the one that we bound, or there is none: nobody can connect here."""
         return _identity(self.channel.path) != self._identity
 
     def relink(self) -> None:
@@ -71,11 +74,11 @@ class Listener:
         _link(self.channel.path)
 
     def close(self) -> None:
-        """Stop listening, and leave the file (it is another's by now)."""
+        """Stop listening, and leave the file: it is gone, or is not ours any more."""
         self.socket.close()
 
     def close_and_remove(self) -> None:
-        """Stop listening, and remove file and link where they are still ours."""
+        """Stop listening, and remove the file and the link where they are still ours."""
         path = self.channel.path
         alias = _alias(path)
         if alias is not None and _target(alias) == os.path.basename(path):
@@ -108,7 +111,8 @@ def _check_length(path: str) -> None:
 
 
 def _check_directory(directory: str) -> int:
-    """The permission bits of a directory that is ours alone."""
+    """Check that the directory is ours and that others may not list or change it; return its permission
+    bits."""
     if os.path.islink(directory):
         raise ListenRefused(
             f"{directory} is a symbolic link, which whoever owns it could turn: set TALLY_RUNTIME_DIR to the "
@@ -133,7 +137,7 @@ def _check_directory(directory: str) -> int:
 
 
 def _make_way(path: str) -> None:
-    """Remove a socket that an earlier process left; refuse to touch anything else."""
+    """Remove a socket that an earlier process left. Refuse where anything else lies at the path."""
     try:
         status = os.lstat(path)
     except FileNotFoundError:
@@ -192,7 +196,7 @@ def _alias(path: str) -> str | None:
 
 
 def _target(link: str) -> str | None:
-    """Where a link points; None for what is no link, or not there."""
+    """Where a link points; None where there is no link of that name."""
     try:
         return os.readlink(link)
     except OSError:
@@ -200,8 +204,8 @@ def _target(link: str) -> str | None:
 
 
 def _link(path: str) -> None:
-    """The relative link under KCP's name. Without it a KCP client does not find us, and all else works: a
-    warning."""
+    """Make the relative link under KCP's name, where it is missing. Without it KCP's clients do not find the
+    socket and everything else works, so a failure is a warning."""
     alias = _alias(path)
     name = os.path.basename(path)
     if alias is None or _target(alias) == name:

@@ -1,8 +1,8 @@
-"""Who is at the other end of a Unix socket, as the kernel says, on Linux and macOS behind one function.
+"""Which process is at the other end of a Unix socket, as the kernel says: one function for Linux and macOS.
 
-Promises: the answer cannot be forged by the peer; it is about the moment of ``connect``, so a process that
-handed its socket on is still named as the one that connected. Does not: judge; ``Channel.allowed_uid`` is
-compared by the pump.
+Promises: the peer cannot forge the answer. It is about the moment of ``connect``: where a process has
+handed its socket to another one, it is still the process that connected. Does not: decide; the acceptor
+compares the uid with ``Channel.allowed_uid``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import struct
 import sys
 from typing import Final
 
-from tallyd.door.interface import Peer
+from tallyd.door.channel import Peer
 
 _UCRED: Final = struct.Struct("=iII")
 """Linux, ``struct ucred``: pid, uid, gid (unix(7))."""

@@ -1,13 +1,14 @@
-"""Which descriptors are ready: epoll directly where there is one, else the standard library's selector.
+"""Which descriptors are ready: epoll on Linux, and the standard library's selector everywhere else.
 
-For: the pump, which asks without waiting (trio waits, on the poller's own descriptor). Promises:
-level-triggered; a descriptor watched for nothing costs nothing, except that ``EpollPoller`` still reports
-when its peer is gone. Does not: own the descriptors; whoever closes one removes it first.
+For: the pump, which asks without waiting; trio waits, on the poller's own descriptor. Promises: a
+descriptor is reported as long as it is ready (level-triggered). A descriptor may be watched for nothing,
+and is not reported then, except that ``EpollPoller`` still reports that its peer is gone. Does not: own the
+descriptors. Whoever closes one removes it first.
 
-``EpollPoller.sees_hangup``: a Unix socket whose peer closed it (or shut down both ways) is reported as
-``HANGUP``, one whose peer only stopped sending is not (unix(7), epoll_ctl(2)). A selector cannot tell the
-two apart; there the pump tries the other way when it reads the end of the stream, and otherwise learns it
-when it sends.
+``sees_hangup`` tells the two pollers apart. ``EpollPoller`` reports ``HANGUP`` for a Unix socket whose peer
+has closed it (or shut down both directions), and not for one whose peer has only stopped sending (unix(7),
+epoll_ctl(2)). A selector reports the same for both. There the pump tries to send when it reads the end of
+the stream, and otherwise learns that the peer is gone when it sends a reply.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ import sys
 from typing import Final, Protocol
 
 READ: Final = 0x01
-"""EPOLLIN"""
+"""EPOLLIN: there are bytes to read, or somebody to accept, or the end of the stream."""
 WRITE: Final = 0x04
-"""EPOLLOUT"""
+"""EPOLLOUT: the socket takes bytes."""
 HANGUP: Final = 0x18
 """EPOLLERR and EPOLLHUP: reported whether asked for or not."""
 
 
 class Poller(Protocol):
-    """What the pump needs to know of descriptors."""
+    """Tells the pump which descriptors are ready."""
 
     sees_hangup: bool
 
@@ -34,16 +35,16 @@ class Poller(Protocol):
         """A descriptor that is readable while any watched one is ready."""
 
     def add(self, descriptor: int, interest: int) -> None:
-        """Watch; ``interest`` is READ, WRITE, both, or 0."""
+        """Begin to watch a descriptor for ``interest``: READ, WRITE, both, or 0."""
 
     def change(self, descriptor: int, interest: int) -> None:
-        """Watch for something else."""
+        """Watch a descriptor for something else from now on."""
 
     def remove(self, descriptor: int) -> None:
-        """Stop watching."""
+        """Stop watching a descriptor."""
 
     def ready(self) -> list[tuple[int, int]]:
-        """What is ready now, without waiting: descriptors and READ, WRITE, HANGUP as bits."""
+        """The descriptors that are ready now, each with its bits of READ, WRITE and HANGUP. Does not wait."""
 
     def close(self) -> None:
         """Stop watching everything."""
@@ -52,7 +53,7 @@ class Poller(Protocol):
 if sys.platform == "linux":
 
     class EpollPoller:
-        """Linux: bits are epoll's own, and nothing is translated."""
+        """For Linux. The bits are epoll's own, so nothing is translated."""
 
         sees_hangup = True
 
@@ -70,7 +71,7 @@ if sys.platform == "linux":
 
 
 class SelectorPoller:
-    """Everywhere else (kqueue on macOS)."""
+    """For every other system (kqueue on macOS)."""
 
     sees_hangup = False
 
@@ -120,7 +121,7 @@ class SelectorPoller:
 
 
 def default_poller() -> Poller:
-    """The best one of this system."""
+    """The poller of this system."""
     if sys.platform == "linux":
         return EpollPoller()
     return SelectorPoller()

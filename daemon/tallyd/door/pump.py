@@ -1,4 +1,4 @@
-"""The door itself: one trio task that moves bytes between sockets and connections.
+"""The door itself: one trio task that moves bytes between sockets and ``ConnectionState``.
 
 One turn of the loop::
 
@@ -6,20 +6,22 @@ One turn of the loop::
         ──► up to four more passes while the dispatcher wants to drain and the last one brought something
         ──► cut the batch
 
-A *pass* asks the poller once, without waiting: bytes in, wakers run, new connections last (so that a
-descriptor closed in this pass is not met again as another's). To *settle* a connection is to start what may
-start, send what is answered, say what the socket is watched for, and set its deadline. Replies given
-outside a turn end the wait.
+A *pass* asks the poller once, without waiting, and takes what is ready: bytes of connections and wakers
+first, new connections last (a new one may be given the descriptor of one that was closed in this pass,
+whose events must be past by then). To *settle* a connection is to start what may start, send what is
+answered, set what the socket is watched for, and set its deadline. A reply that is given outside of a turn
+ends the wait.
 
 Promises:
 
-- One connection's error ends that connection. What the dispatcher raises for one request answers that
-  request. Only a waker's callback and ``cut`` may end the loop by raising, since nobody could say which
-  replies they left out.
-- Out of descriptors, a listener pauses and tells whoever it can; it never spins and never dies.
-- Nothing due and nothing coming, nothing runs: waits and idle connections cost memory only.
+- An error of one connection ends that connection. When the dispatcher raises for one request, that request
+  is answered with ``Dispatcher.failed``. Only a waker's callback and ``cut`` end the loop when they raise,
+  because nobody can tell then which replies are missing.
+- Without a free descriptor, a listener pauses and tells whoever it can to come again. It never spins, and it
+  never stops for good.
+- While nothing is due and nothing comes, nothing runs: waits and idle connections cost memory only.
 
-Does not: read JSON, decide authority, or keep time: ``trio.current_time()`` is the only clock.
+Does not: read JSON, or decide who may do what. Its only clock is ``trio.current_time()``.
 """
 
 from __future__ import annotations
@@ -35,10 +37,12 @@ from typing import Generic
 import trio
 
 from tallyd.door.acceptor import Acceptor
-from tallyd.door.connection import Connection, Load
+from tallyd.door.channel import Channel, Peer
+from tallyd.door.connection import ConnectionState
 from tallyd.door.defects import describe
 from tallyd.door.descriptors import room_for_connections
-from tallyd.door.interface import Channel, Dispatcher, DoorLimits, P, Peer
+from tallyd.door.exchange import Load
+from tallyd.door.interface import Dispatcher, DoorLimits, P
 from tallyd.door.listeners import Listener
 from tallyd.door.poller import HANGUP, READ, WRITE, Poller, default_poller
 from tallyd.door.timers import Timer, Timers
@@ -51,11 +55,11 @@ DEFAULT_LIMITS = DoorLimits()
 
 
 class _Link(Generic[P]):
-    """A connection with its socket, for as long as it is open."""
+    """An open connection: its state and its socket, and when the pump looks at it next."""
 
     __slots__ = ("armed_at", "connection", "interest", "listener", "socket", "timer")
 
-    connection: Connection[P]
+    connection: ConnectionState[P]
 
     def __init__(self, connected: socket.socket, listener: Listener) -> None:
         self.socket = connected
@@ -64,7 +68,7 @@ class _Link(Generic[P]):
         """What the poller watches its socket for."""
         self.timer: Timer | None = None
         self.armed_at = math.inf
-        """When the timer is due: never later than the connection's deadline."""
+        """When the timer is due: never later than the connection's deadline. Infinity without a timer."""
 
 
 class Door(Generic[P]):
@@ -96,8 +100,9 @@ class Door(Generic[P]):
         self._buffer = memoryview(bytearray(limits.RECEIVE_BYTES_MAX))
         self._scope = trio.CancelScope()
         self._parked = False
-        """The loop waits in ``_scope``: whoever has something to do for it ends that."""
+        """The loop waits in ``_scope``. Whoever has something for it to do cancels that scope."""
         self._turn_over: trio.Event | None = None
+        """Set at the end of this turn, for whoever waits in ``drained``."""
         self._turns = 0
 
     # --- listeners -----------------------------------------------------------------------------------------
@@ -107,49 +112,50 @@ class Door(Generic[P]):
         self._acceptor.listen(channel)
 
     def unlisten(self, channel: Channel) -> None:
-        """Stop listening and remove the socket and its link; connections made there live on."""
+        """Stop listening, and remove the socket's file and its link. Connections made there go on."""
         self._acceptor.unlisten(channel.path)
 
     def disconnect(self, channel: Channel) -> None:
-        """End every connection that was made on a channel, or speaks as its actor wherever it was made (the
-        agent was revoked); what it has in flight is abandoned."""
+        """End every connection that was made on this channel, or that speaks as its actor on another one
+        (for an agent that was revoked). What they have in flight is abandoned."""
         for link in list(self._links.values()):
             if link.listener.channel.path == channel.path or link.connection.channel.actor == channel.actor:
                 self._end(link)
 
     def rebind_lost(self) -> list[str]:
-        """Bind anew each socket whose file is no longer the one that was bound (something cleaned the
-        directory), and return their paths. The caller holds the runtime directory's lock, and decides how
+        """Bind each socket again whose file is no longer the one that was bound (something cleaned the
+        directory), and return the paths. The caller holds the runtime directory's lock, and decides how
         often to look."""
         return self._acceptor.rebind_lost()
 
     def stop_accepting(self) -> None:
-        """Close the listeners and remove their files. Open connections go on: the dispatcher refuses what
-        is new."""
+        """Close the listeners and remove their files. Open connections go on; it is the dispatcher that
+        refuses their new requests."""
         self._acceptor.stop()
 
     # --- for the dispatcher and the service ----------------------------------------------------------------
 
     def call_at(self, deadline: float, callback: Callable[[], None]) -> Timer:
-        """Call back once at ``deadline`` (seconds of ``trio.current_time()``), in the loop; ``.cancel()``
-        is cheap."""
+        """Call ``callback`` once in the loop, at ``deadline`` (seconds of ``trio.current_time()``). To
+        cancel the timer is cheap."""
         if deadline < self._scope.deadline:
             self._scope.deadline = deadline
         return self._timers.call_at(deadline, callback)
 
     def waker(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """A function that any thread may call, as often as it likes: ``callback`` then runs in the loop, at
-        least once after the last call, and before the next batch is cut."""
+        """A function that any thread may call, as often as it likes. After each call ``callback`` runs in the
+        loop; several calls may share one run, and it comes before the next batch is cut."""
         return self._wakers.waker(callback)
 
     def end_waits(self) -> None:
-        """Hurry every wait in flight. One that starts later is the dispatcher's to answer at once."""
+        """Have every wait in flight finish early. A wait that starts later is not told: the dispatcher
+        answers it at once."""
         for link in list(self._links.values()):
-            link.connection.hurry()
+            link.connection.finish_early()
 
     async def drained(self) -> None:
-        """Return when every request taken is answered and every reply sent, or its client disconnected for
-        not reading it in time. ``run`` must be running."""
+        """Return when every request that was taken is answered, and every reply is sent or its client was
+        disconnected for not reading it in time. ``run`` must be running."""
         await trio.lowlevel.checkpoint()
         while any(link.connection.busy for link in self._links.values()):
             if self._turn_over is None:
@@ -178,23 +184,23 @@ class Door(Generic[P]):
 
     @property
     def timer_entries(self) -> int:
-        """Timers held, with those cancelled and not yet thrown away."""
+        """Timers held, including those that are cancelled and not yet thrown away."""
         return self._timers.entries
 
     @property
     def turns(self) -> int:
-        """How often the loop went round: an idle door stands still."""
+        """How many turns the loop has made. While the door is idle the number does not change."""
         return self._turns
 
     # --- the loop ------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Move bytes until cancelled; then close everything, and remove our files. Once only."""
+        """Move bytes until cancelled; then close everything and remove the sockets' files. Call it once."""
         again = False
         try:
             while True:
-                # One scope lasts until a timer or a reply from outside ends it: making one each turn costs
-                # as much as a request.
+                # A scope is used until a timer or a reply from outside ends it. To make one in each turn
+                # would cost as much as a request does.
                 with trio.CancelScope(deadline=self._timers.next_deadline()) as self._scope:
                     while True:
                         await self._park(again)
@@ -207,7 +213,7 @@ class Door(Generic[P]):
             self._close()
 
     async def _park(self, again: bool) -> None:
-        """Wait until something comes; or only let other tasks run, when there is more to do."""
+        """Wait until something comes. When there is more to do (``again``), only let other tasks run."""
         if again:
             await trio.lowlevel.checkpoint()
             return
@@ -224,7 +230,7 @@ class Door(Generic[P]):
         self._poller.close()
 
     def _turn(self) -> bool:
-        """Once round. True when there is more to do at once."""
+        """One turn; see the module. True when there is more to do at once."""
         self._turns += 1
         now = trio.current_time()
         dispatcher = self._dispatcher
@@ -245,7 +251,7 @@ class Door(Generic[P]):
         return bool(self._touched) or dispatcher.wants_drain()
 
     def _pass(self, now: float) -> bool:
-        """Take what is ready now. True when something was."""
+        """Take what is ready now. True when something was ready."""
         events = self._poller.ready()
         if not events:
             return False
@@ -271,13 +277,14 @@ class Door(Generic[P]):
                 logger.error("a timer failed, which is a defect: %s", describe(error))
 
     def _touch(self, link: _Link[P]) -> None:
-        """A connection was given a reply: settle it in this turn, or begin one."""
+        """A connection was given a reply: it is settled in this turn, or in one that begins now."""
         self._touched.append(link)
         if self._parked:
             self._scope.cancel()
 
     def _settle_touched(self, now: float) -> None:
-        """Settle what was touched since the last time; what has more to do stays for the next turn."""
+        """Settle the connections touched since this was called last. One that has more to do then is touched
+        again, for the next turn."""
         if not self._touched:
             return
         touched, self._touched = self._touched, []
@@ -289,7 +296,7 @@ class Door(Generic[P]):
     # --- one connection ------------------------------------------------------------------------------------
 
     def _full(self, listener: Listener) -> str | None:
-        """Which cap keeps one more connection of a listener out."""
+        """The cap that lets no further connection of this listener in, in words; None where there is room."""
         if len(self._links) >= self._connections_max:
             return f"{self._connections_max} connections are open"
         of_channel = listener.channel.connections_max
@@ -303,7 +310,7 @@ class Door(Generic[P]):
     def _admit(self, connected: socket.socket, peer: Peer, listener: Listener) -> None:
         now = trio.current_time()
         link: _Link[P] = _Link(connected, listener)
-        link.connection = Connection(
+        link.connection = ConnectionState(
             self._dispatcher, self._caps, self._load, listener.channel, peer, partial(self._touch, link), now
         )
         self._links[connected.fileno()] = link
@@ -311,7 +318,7 @@ class Door(Generic[P]):
         self._guarded(link, self._receive, now)  # most clients connect and send at once
 
     def _guarded(self, link: _Link[P], step: Callable[[_Link[P], float], None], now: float) -> None:
-        """Whatever goes wrong with one connection ends that one."""
+        """Run one step for a connection. An error ends that connection, and no other."""
         try:
             step(link, now)
         except OSError:
@@ -321,7 +328,7 @@ class Door(Generic[P]):
             self._end(link)
 
     def _serve(self, link: _Link[P], bits: int, now: float) -> None:
-        """Its socket is ready for something that it was watched for, or its peer is gone."""
+        """The socket is ready for something that it is watched for, or its peer is gone."""
         if bits & WRITE:
             link.connection.blocked = False
         if bits & link.interest & READ:
@@ -332,7 +339,7 @@ class Door(Generic[P]):
             self._guarded(link, self._settle, now)
 
     def _receive(self, link: _Link[P], now: float) -> None:
-        """One read."""
+        """Read once from the socket, and settle."""
         try:
             count = link.socket.recv_into(self._buffer)
         except BlockingIOError:
@@ -347,8 +354,8 @@ class Door(Generic[P]):
         self._settle(link, now)
 
     def _receive_last(self, link: _Link[P], now: float) -> None:
-        """One read from a peer that is gone: what it sent is taken as far as it goes, and then there is the
-        end."""
+        """Read once from a socket whose peer is gone: what the peer sent before is still taken, read by
+        read, and at the end of it the connection ends."""
         count = link.socket.recv_into(self._buffer)
         if count:
             link.connection.receive(bytes(self._buffer[:count]), now)
@@ -357,7 +364,7 @@ class Door(Generic[P]):
             self._end(link)
 
     def _settle(self, link: _Link[P], now: float) -> None:
-        """See the module."""
+        """Start, send, set what is watched for and the deadline; see the module."""
         connection = link.connection
         queued = connection.touched
         connection.touched = True
@@ -382,7 +389,7 @@ class Door(Generic[P]):
         connection.touched = more or queued
 
     def _send(self, link: _Link[P], now: float) -> None:
-        """What the socket takes now; the rest is kept."""
+        """Send what the socket takes now, and keep the rest."""
         connection = link.connection
         while connection.output_bytes and not connection.blocked:
             data = connection.output()
@@ -393,15 +400,15 @@ class Door(Generic[P]):
             connection.sent(data, count, now)
 
     def _arm(self, link: _Link[P], deadline: float) -> None:
-        """Have a timer at an earlier time; a later deadline is met when the timer is due (see
-        ``_expire``)."""
+        """Set the timer to an earlier time. A deadline that moves to a later time leaves the timer alone:
+        ``_expire`` sets it anew when it is due."""
         if link.timer is not None:
             link.timer.cancel()
         link.timer = self._timers.call_at(deadline, partial(self._expire, link))
         link.armed_at = deadline
 
     def _expire(self, link: _Link[P]) -> None:
-        """The timer that was set for its deadline is due; the deadline may have moved on."""
+        """The timer is due. The deadline may have moved to a later time meanwhile."""
         link.timer = None
         link.armed_at = math.inf
         now = trio.current_time()
@@ -411,7 +418,7 @@ class Door(Generic[P]):
             self._guarded(link, self._settle, now)
 
     def _end(self, link: _Link[P]) -> None:
-        """Close its socket and let go of everything; harmless the second time."""
+        """Close the socket and drop everything that the connection holds. A second call does nothing."""
         descriptor = link.socket.fileno()
         if descriptor < 0:
             return

@@ -1,8 +1,9 @@
-"""Deadlines of the loop: a heap whose cancelled entries are thrown away when they come up.
+"""The timers of the loop: a heap in which a cancelled timer stays until its time comes or the heap is
+rebuilt.
 
-For: waits of the dispatcher and deadlines of connections. Promises: setting and cancelling cost O(log n)
-and O(1); the heap is never more than twice what is alive; nothing is due, nothing wakes. Does not: read a
-clock; times are in seconds of whatever clock the caller uses.
+For: the waits of the dispatcher and the deadlines of connections. Promises: to set a timer costs O(log n),
+to cancel one O(1) on average; where more than ``COMPACT_CANCELLED_MIN`` entries are cancelled, they are at
+most half of the heap. Does not: read a clock. Times are in seconds of whichever clock the caller uses.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import math
 from collections.abc import Callable
 
 COMPACT_CANCELLED_MIN = 64
-"""Below so many cancelled entries the heap is left alone: rebuilding it would cost more than it saves."""
+"""Up to so many cancelled entries the heap is left alone: to rebuild it would cost more than it saves."""
 
 
 class Timer:
-    """One callback at one time; made by ``Timers.call_at``."""
+    """One callback that runs at one time. ``Timers.call_at`` makes it."""
 
     __slots__ = ("_timers", "callback")
 
@@ -25,7 +26,7 @@ class Timer:
         self.callback: Callable[[], None] | None = callback
 
     def cancel(self) -> None:
-        """The callback will not run; harmless after it ran, and when called twice."""
+        """Have the callback not run. Does nothing after it has run, or when called again."""
         if self.callback is not None:
             self.callback = None
             self._timers.cancelled_one()
@@ -40,23 +41,24 @@ class Timers:
         self._cancelled = 0
 
     def __len__(self) -> int:
-        """Timers that will still run."""
+        """How many timers will still run."""
         return len(self._heap) - self._cancelled
 
     @property
     def entries(self) -> int:
-        """Entries held, cancelled ones included: what the heap costs in memory."""
+        """How many entries the heap holds, cancelled ones included."""
         return len(self._heap)
 
     def call_at(self, deadline: float, callback: Callable[[], None]) -> Timer:
-        """Run ``callback`` once when ``deadline`` has come; of one deadline, first set is first run."""
+        """Run ``callback`` once, when ``deadline`` has come. Of several with one deadline, the one that was
+        set first runs first."""
         timer = Timer(self, callback)
         self._made += 1
         heapq.heappush(self._heap, (deadline, self._made, timer))
         return timer
 
     def next_deadline(self) -> float:
-        """When something is due next; infinity when nothing is."""
+        """When the next timer is due; infinity where there is none."""
         heap = self._heap
         while heap and heap[0][2].callback is None:
             heapq.heappop(heap)
@@ -64,7 +66,7 @@ class Timers:
         return heap[0][0] if heap else math.inf
 
     def pop_due(self, now: float) -> Callable[[], None] | None:
-        """The next callback that is due, which is then no longer held; None when none is."""
+        """Take out the next callback that is due at ``now`` and return it; None where none is due."""
         if self.next_deadline() > now:
             return None
         timer = heapq.heappop(self._heap)[2]
@@ -72,8 +74,8 @@ class Timers:
         return callback
 
     def cancelled_one(self) -> None:
-        """Count a cancelled entry (Timer.cancel calls this); rebuild the heap when most of it is
-        cancelled."""
+        """Count one cancelled entry, and rebuild the heap when most of it is cancelled. For
+        ``Timer.cancel``."""
         self._cancelled += 1
         if self._cancelled > COMPACT_CANCELLED_MIN and self._cancelled * 2 > len(self._heap):
             self._heap = [entry for entry in self._heap if entry[2].callback is not None]

@@ -1,12 +1,12 @@
-"""Calls into the loop from other threads: a socketpair to be woken by, and a queue of who has something to
-say.
+"""Calls into the loop from other threads: a socketpair that wakes the loop, and a queue of the wakers called.
 
-Promises: after the last call of a waker its callback runs at least once, in the loop; calls in between are
-one; no lock is taken, and a caller never blocks. Does not: carry values; the caller leaves them where the
-callback finds them.
+Promises: after each call of a waker its callback runs in the loop; several calls may share one run. No lock
+is taken, and a caller never blocks. Does not: carry values. The caller leaves them where the callback finds
+them.
 
-Why it loses nothing: a caller first queues its waker and then looks at ``_signalled``; the loop first
-clears that and then empties the queue. Whoever saw it set had queued before it was cleared.
+Why no call is lost: a caller first queues its waker and then looks at ``_signalled``. The loop first clears
+``_signalled`` and then empties the queue. So a caller that finds it set, and sends nothing, has queued its
+waker before the loop clears it and empties the queue.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Wakers:
         self._signalled = False
 
     def fileno(self) -> int:
-        """Readable while there is something to run."""
+        """A descriptor that is readable while there is something to run."""
         return self._reader.fileno()
 
     def waker(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """A function for any thread; see the module."""
+        """A function that any thread may call to have ``callback`` run in the loop; see the module."""
         return _Waker(self, callback)
 
     def run(self) -> None:
-        """The loop's: run what was asked for. What a callback raises is the loop's end: nobody could say
-        which replies it left out."""
+        """Run the callbacks of the wakers that were called. The loop calls this. What a callback raises
+        ends the loop, because nobody can tell which replies are missing then."""
         with contextlib.suppress(BlockingIOError):
             self._reader.recv(_DRAIN_BYTES)
         self._signalled = False
@@ -49,23 +49,21 @@ class Wakers:
             waker.callback()
 
     def close(self) -> None:
-        """Wake nobody any more."""
+        """Close both sockets. A waker that is called later does nothing."""
         self._reader.close()
         self._writer.close()
 
     def signal(self, waker: _Waker) -> None:
-        """From any thread: ``waker`` has something to run."""
+        """``waker`` has something to run. Any thread may call this."""
         self._queue.append(waker)
         if not self._signalled:
             self._signalled = True
-            with contextlib.suppress(
-                OSError
-            ):  # full: it is readable already; closed: there is no loop to wake
+            with contextlib.suppress(OSError):  # full: readable already; closed: there is no loop to wake
                 self._writer.send(b"\0")
 
 
 class _Waker:
-    """One callback, and whether it is queued."""
+    """One callback, and whether it is in the queue."""
 
     __slots__ = ("_wakers", "callback", "queued")
 
@@ -75,7 +73,7 @@ class _Waker:
         self.queued = False
 
     def __call__(self) -> None:
-        """See Wakers.waker."""
+        """Queue the callback, unless it is in the queue already; see ``Wakers.waker``."""
         if not self.queued:
             self.queued = True
             self._wakers.signal(self)

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from tallyd.ledger import ids, log, skeleton, times
+from tallyd.ledger import log, skeleton, times
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.view import ProjectRow, Sealed, SpaceRow, Value, View
@@ -21,6 +21,7 @@ from tallyd.store.bodies import BODIES_PER_COMMAND_MAX, OBJECT_RANDOM_BYTES, Bod
 from tallyd.store.identity import Identity
 from tallyd.store.writer import Writer
 from tallystick.protocol.problems import Problem
+from tallystick.protocol.uuid7 import NS_A_MS, Uuid7
 
 _CACHED_ROWS_MAX: Final = 16_384
 """Projects and spaces remembered by the clerk; beyond it all are forgotten and read again."""
@@ -93,7 +94,7 @@ class Transaction(View):
         self.log = log_
         self.leases = leases
         self._ambient = ambient
-        self._uuid7 = ids.Uuid7(ambient.wall_ms, ambient.random)
+        self._new_uuid = Uuid7(lambda: ambient.wall_ms() * NS_A_MS, ambient.random)
         self._projects: dict[str, ProjectRow] = {}
         self._spaces: dict[str, SpaceRow] = {}
         self._inserts: dict[tuple[str, ...], str] = {}
@@ -165,7 +166,7 @@ class Transaction(View):
 
     def new_id(self) -> bytes:
         """128 bits of a new id."""
-        return self._uuid7()
+        return self._new_uuid()
 
     def random(self, count: int) -> bytes:
         return self._ambient.random(count)

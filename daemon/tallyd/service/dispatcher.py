@@ -141,11 +141,11 @@ class Dispatcher:
             begin = self._begin_wait if kind is Kind.WAIT else self._control
         guarded(exchange, partial(begin, request, exchange))
 
-    def hurry(self, exchange: Exchange) -> None:
+    def finish_early(self, exchange: Exchange) -> None:
         waiter = self._waiting.get(id(exchange))
         if waiter is not None:
             self._waiters.finish(waiter)
-        self._work.hurry(exchange)
+        self._work.finish_early(exchange)
 
     def abandon(self, exchange: Exchange) -> None:
         waiter = self._waiting.pop(id(exchange), None)
@@ -309,7 +309,7 @@ class Dispatcher:
             answer=lambda result: self._end_wait(exchange, served(Served(result))),
             refuse=lambda refusal: self._end_wait(exchange, refused(refusal)),
             record=lambda objects: self._record_wait(request, exchange, objects),
-            last=self.stopping or wait_ms == 0 or exchange.hurried,
+            last=self.stopping or wait_ms == 0 or exchange.finishing_early,
         )
         self._waiting[id(exchange)] = waiter
         self._waiters.add(waiter)

@@ -74,7 +74,7 @@ class WorkWaits:
             return
         sleeper.nothing = answer.reply
         now = trio.current_time()
-        if sleeper.exchange.hurried or now >= sleeper.ends:
+        if sleeper.exchange.finishing_early or now >= sleeper.ends:
             self._end(sleeper)
             return
         again = answer.after.again_seconds
@@ -87,7 +87,7 @@ class WorkWaits:
             if sleeper.nothing is not None and not names.isdisjoint(sleeper.names):
                 self._try(sleeper)
 
-    def hurry(self, exchange: Exchange) -> None:
+    def finish_early(self, exchange: Exchange) -> None:
         """A request stands behind it, or the daemon stops: it is answered now, or as soon as the clerk has
         looked.
         """

@@ -48,7 +48,7 @@ class Echo:
         """See Dispatcher."""
         exchange.reply(parsed.line)
 
-    def hurry(self, exchange: Exchange) -> None:
+    def finish_early(self, exchange: Exchange) -> None:
         """See Dispatcher."""
 
     def abandon(self, exchange: Exchange) -> None:

@@ -7,7 +7,7 @@ The desk's requests are words, not JSON, which shows that the door reads none:
 ``size N``      answered at once with N bytes
 ``write KEY``   concurrent: queued, cut into a batch, answered when the test calls ``commit``
 ``read KEY``    not concurrent: answered when the test calls ``answer``
-``wait KEY S``  a wait: answered by ``answer``, by being hurried, or by a timer of S seconds
+``wait KEY S``  a wait: answered by ``answer``, by finishing early, or by a timer of S seconds
 ``who``         answered with the channel's actor
 ``adopt NAME``  answered; from then on the connection speaks as NAME
 ``last TEXT``   answered with TEXT, and the connection ends
@@ -104,11 +104,11 @@ class Desk:
         else:
             exchange.reply(" ".join(words).encode() if verb == "echo" else f"invalid {verb}".encode())
 
-    def hurry(self, exchange: Exchange) -> None:
+    def finish_early(self, exchange: Exchange) -> None:
         """See Dispatcher."""
         key = self._key(exchange)
-        self.note(f"hurry {key}")
-        self.answer(key, f"hurried {key}")
+        self.note(f"finish early {key}")
+        self.answer(key, f"early {key}")
 
     def abandon(self, exchange: Exchange) -> None:
         """See Dispatcher."""

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallyd.door import Channel, DoorLimits, Exchange, Peer
-from tallyd.door.connection import Connection, Load
+from tallyd.door.connection import ConnectionState, Load
+from tallyd.door.exchange import Load
 from tallystick.protocol.operation import Socket
 
 CHANNEL = Channel(socket=Socket.CLIENT, actor="me", strength="peer-uid", path="tally.sock", allowed_uid=0)
@@ -65,8 +66,8 @@ class Model:
         else:
             self.in_flight.append((parsed, exchange))
 
-    def hurry(self, exchange: Exchange) -> None:
-        """Only a wait is hurried; this one answers at once or only later, as its name says."""
+    def finish_early(self, exchange: Exchange) -> None:
+        """Only a wait finishes early; this one answers at once, or only later, as its name says."""
         word = next(word for word, other in self.in_flight if other is exchange)
         assert word.waits
         if word.text.endswith("q"):
@@ -118,7 +119,7 @@ def test_replies_leave_in_the_order_of_their_requests(
     their order; what may be in flight together is; memory stays within the caps; and in the end nothing is
     left."""
     model, load = Model(), Load()
-    connection = Connection(model, CAPS, load, CHANNEL, Peer(1, 2, 3), lambda: None, 0.0)
+    connection = ConnectionState(model, CAPS, load, CHANNEL, Peer(1, 2, 3), lambda: None, 0.0)
     stream = "\n".join(lines).encode() + (b"\n" if newline_at_the_end else b"")
     expected = [line if len(line) <= CAPS.request_bytes_max else "oversize" for line in lines]
     if not newline_at_the_end and not lines[-1]:
@@ -152,7 +153,7 @@ def test_a_connection_that_ends_lets_go_of_everything(lines: list[str], steps: l
     """Closed at any point, a connection abandons exactly what was in flight and holds nothing; later
     replies are dropped."""
     model, load = Model(), Load()
-    connection = Connection(model, CAPS, load, CHANNEL, Peer(1, 2, 3), lambda: None, 0.0)
+    connection = ConnectionState(model, CAPS, load, CHANNEL, Peer(1, 2, 3), lambda: None, 0.0)
     stream = "\n".join(lines).encode()
     for move, amount in steps:
         connection.touched = False
@@ -177,7 +178,7 @@ def test_a_connection_that_ends_lets_go_of_everything(lines: list[str], steps: l
 
 def test_a_send_that_takes_nothing_is_no_progress() -> None:
     """The deadline for reading runs from the last byte that the socket took, not from the last try."""
-    connection = Connection(Model(), CAPS, Load(), CHANNEL, Peer(1, 2, 3), lambda: None, 0.0)
+    connection = ConnectionState(Model(), CAPS, Load(), CHANNEL, Peer(1, 2, 3), lambda: None, 0.0)
     connection.receive(b"n-12345678\n", 5.0)
     connection.advance()
     for now, taken, since in ((5.0, 0, 5.0), (9.0, 0, 5.0), (11.0, 3, 11.0), (12.0, 0, 11.0)):
@@ -192,7 +193,7 @@ def test_a_send_that_takes_nothing_is_no_progress() -> None:
 def test_the_last_holder_of_an_abandoned_request_may_be_a_thread() -> None:
     """What was abandoned counts until nobody holds it, and dropping it is enough."""
     model, load = Model(), Load()
-    connection = Connection(model, CAPS, load, CHANNEL, Peer(1, 2, 3), lambda: None, 0.0)
+    connection = ConnectionState(model, CAPS, load, CHANNEL, Peer(1, 2, 3), lambda: None, 0.0)
     connection.receive(b"w1\n", 0.0)
     connection.advance()
     held = list(model.in_flight)
@@ -206,7 +207,7 @@ def test_the_last_holder_of_an_abandoned_request_may_be_a_thread() -> None:
 def test_the_peer_and_the_channel_of_an_exchange() -> None:
     """A dispatcher can ask an exchange who connected and who speaks."""
     model, load = Model(), Load()
-    connection = Connection(model, CAPS, load, CHANNEL, Peer(os.getpid(), 2, 3), lambda: None, 0.0)
+    connection = ConnectionState(model, CAPS, load, CHANNEL, Peer(os.getpid(), 2, 3), lambda: None, 0.0)
     connection.receive(b"r\n", 0.0)
     connection.advance()
     exchange = model.in_flight[0][1]

@@ -81,11 +81,11 @@ async def test_waits_are_ended(house: Open) -> None:
     await house.desk.heard("start read r")
     house.door.end_waits()
     house.door.end_waits()
-    assert [await caller.line() for caller in callers] == ["hurried a", "hurried b", "hurried c"]
-    assert [entry for entry in house.desk.log if entry.startswith("hurry")] == [
-        "hurry a",
-        "hurry b",
-        "hurry c",
+    assert [await caller.line() for caller in callers] == ["early a", "early b", "early c"]
+    assert [entry for entry in house.desk.log if entry.startswith("finish early")] == [
+        "finish early a",
+        "finish early b",
+        "finish early c",
     ]
 
 

@@ -49,7 +49,7 @@ async def test_a_client_that_says_nothing_and_half_closes(house: Open) -> None:
 
 
 @pytest.mark.trio
-async def test_a_half_closed_wait_is_not_hurried(house: Open) -> None:
+async def test_a_half_closed_wait_does_not_finish_early(house: Open) -> None:
     """The end of the stream behind a wait is no request: the wait goes on."""
     caller = await house.caller()
     await caller.say("wait a 30")

@@ -23,7 +23,7 @@ def reader() -> LineReader:
 
 
 def expected(stream: bytes) -> list[Framed]:
-    """The rules, said over a whole stream: what a reader gives that is never in a hurry."""
+    """The lines of a whole stream, by the rules, computed in the plainest way."""
     lines: list[Framed] = []
     pieces = stream.split(b"\n")
     for number, piece in enumerate(pieces):

@@ -242,5 +242,5 @@ async def test_many_short_waits_leave_nothing_behind(house: Open) -> None:
     caller = await house.caller()
     for number in range(1_000):
         await caller.say(f"wait {number} 30", "echo")
-        assert await caller.lines(2) == [f"hurried {number}", ""]
+        assert await caller.lines(2) == [f"early {number}", ""]
     assert house.door.timer_entries < 200

@@ -113,32 +113,32 @@ async def test_a_read_sees_the_writes_before_it(house: Open) -> None:
 
 
 @pytest.mark.trio
-async def test_a_wait_is_hurried_by_the_request_behind_it(house: Open) -> None:
+async def test_a_wait_finishes_early_for_the_request_behind_it(house: Open) -> None:
     """A wait ends as soon as another complete request stands behind it, and not before."""
     caller = await house.caller()
     await caller.say("wait a 30")
     await caller.send(b"echo n")
     await house.desk.heard("start wait a")
     await house.settled()
-    assert "hurry a" not in house.desk.log
+    assert "finish early a" not in house.desk.log
     await caller.send(b"ext\n")
-    assert await caller.lines(2) == ["hurried a", "next"]
+    assert await caller.lines(2) == ["early a", "next"]
 
 
 @pytest.mark.trio
 async def test_a_wait_with_a_request_behind_it_from_the_start(house: Open) -> None:
-    """A wait whose follower came in the same segment is started, hurried, and answered."""
+    """A wait whose follower came in the same segment is started, told to finish early, and answered."""
     caller = await house.caller()
     await caller.say("wait a 30", "wait b 30", "echo c")
-    assert await caller.lines(3) == ["hurried a", "hurried b", "c"]
+    assert await caller.lines(3) == ["early a", "early b", "c"]
 
 
 @pytest.mark.trio
-async def test_an_oversize_line_hurries_a_wait(house: Open) -> None:
+async def test_an_oversize_line_behind_a_wait_has_it_finish_early(house: Open) -> None:
     """An oversize line behind a wait is a request that must be answered, too."""
     caller = await house.caller()
     await caller.say("wait a 30", "x" * (limits.REQUEST_BYTES_MAX + 1))
-    assert await caller.lines(2) == ["hurried a", "oversize for prin-owner"]
+    assert await caller.lines(2) == ["early a", "oversize for prin-owner"]
 
 
 @pytest.mark.trio

@@ -589,7 +589,9 @@ def test_the_daemon_takes_what_a_call_sends(socket: Socket, name: str, build: Bu
     assert call.surface == socket
     assert (call.wait_seconds > 0) == (operation.kind is Kind.WAIT or operation.waits)
     is_by_name = socket is Socket.WORKER and name == "hello"
-    assert call.result == ("" if is_by_name else operation.result.__name__)
+    assert call.result == (
+        "" if is_by_name else f"{operation.result.__module__.rpartition('.')[2]}.{operation.result.__name__}"
+    )
 
 
 @pytest.mark.parametrize(("socket", "table"), [(Socket.CLIENT, CLIENT), (Socket.WORKER, WORKER)])

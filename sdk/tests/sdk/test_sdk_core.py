@@ -50,13 +50,6 @@ def test_keys_are_time_ordered_uuids() -> None:
     assert before <= int(keys[0][:12], 16) <= time.time_ns() // 1_000_000
 
 
-def test_keys_grow_while_the_clock_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that is set back gives no key that sorts before one that was given already."""
-    first = new_key()
-    monkeypatch.setattr(time, "time_ns", lambda: 0)
-    assert [first, *(later := [new_key(), new_key()])] == sorted([first, *later])
-
-
 # --- bytes ------------------------------------------------------------------------------------------------
 def test_the_same_key_and_arguments_give_the_same_bytes() -> None:
     """A retry by another process that knows its key sends the very line that the first one sent."""
