@@ -5,7 +5,7 @@ does the three for a batch and handles what may go wrong inside. Its driver deci
 where.
 
 All of a command is kept or dropped together: look-up of its key, state, events with their sequences, outbox,
-the stored result judged against the reply limit, the audit row. The writer's connection gathers its rows, or
+the stored result judged against the reply limit, the audit row. The writer's connection buffers its rows, or
 has a savepoint for it (``store.writer``). A refused command leaves one audit row and nothing else, but where
 its handler says that the refusal itself has changed something (``Refused``); a replay writes nothing. One
 COMMIT with a full flush serves the batch, and only then is anything answered.
@@ -84,7 +84,7 @@ class Command(msgspec.Struct, frozen=True, eq=False):
     """What was done between its two transactions, where it has two and this is the second."""
 
 
-class Errand(msgspec.Struct, frozen=True, eq=False):
+class SystemCommand(msgspec.Struct, frozen=True, eq=False):
     """A step of what the daemon does of itself, with a row of its own in the log, under ``name``."""
 
     name: str
@@ -92,7 +92,7 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
     """Whether there was anything to do: otherwise nothing is written."""
 
 
-class Reading(msgspec.Struct, frozen=True, eq=False):
+class AccessRecord(msgspec.Struct, frozen=True, eq=False):
     """A read that leaves a record before it is served: who looked at which sensitive objects, and whether it
     was refused.
     """
@@ -103,7 +103,7 @@ class Reading(msgspec.Struct, frozen=True, eq=False):
     denied: bool = False
 
 
-Member = Command | Reading | Errand
+Member = Command | AccessRecord | SystemCommand
 """What a batch is made of."""
 
 
@@ -153,11 +153,11 @@ class Clerk:
 
     def execute(self, command: Member) -> None:
         """Runs one command inside the transaction; its answer is given by ``commit``."""
-        if isinstance(command, Reading):
-            self._write_reading(command)
+        if isinstance(command, AccessRecord):
+            self._write_access(command)
             self._answers.append(_RECORDED)
-        elif isinstance(command, Errand):
-            self._answers.append(self._run_errand(command))
+        elif isinstance(command, SystemCommand):
+            self._answers.append(self._run_system_command(command))
         else:
             self._answers.append(self._answer(command))
 
@@ -184,13 +184,13 @@ class Clerk:
         """One transaction for the batch, or, where something took it away, one for each command. Raises
         SyncFailed.
         """
-        self._tx.db.gathering = True
+        self._tx.db.buffering = True
         try:
             return self._attempt(batch)
         except _BatchLost as lost:
             logger.warning("the transaction was lost and its commands run again, each alone: %s", lost)
         finally:
-            self._tx.db.gathering = False
+            self._tx.db.buffering = False
         return [self._alone(command) for command in batch]
 
     def _attempt(self, batch: Sequence[Member]) -> list[Answer]:
@@ -199,7 +199,7 @@ class Clerk:
             self.begin()
             for command in batch:
                 self.execute(command)
-            self._tx.db.settle()
+            self._tx.db.flush()
         except apsw.Error as failure:
             self._abandon()
             raise _BatchLost(type(failure).__name__) from failure
@@ -333,7 +333,7 @@ class Clerk:
             logger.exception("%s failed", name)
             raise internal(f"{name} failed inside the daemon and was undone; its log says why") from fault
         db.keep_command()
-        self._tx.settle_leases()
+        self._tx.apply_lease_changes()
         return answer
 
     def _undo(self) -> None:
@@ -421,9 +421,9 @@ class Clerk:
         key = meta.idempotency_key if meta is not None and written == "write" else None
         tx.log.append(_audit_row(tx, command.request, admitted, outcome, tx.random(log.SALT_BYTES), key))
 
-    def _write_reading(self, reading: Reading) -> None:
+    def _write_access(self, record: AccessRecord) -> None:
         """The record of a read of sensitive content: durable before any of it is served."""
-        tx, speaker = self._tx, reading.speaker
+        tx, speaker = self._tx, record.speaker
         tx.begin_command(speaker.actor, speaker.actor, None)
         row = LogRow(
             position=tx.position,
@@ -432,27 +432,27 @@ class Clerk:
             recorded_ms=tx.now_ms,
             actor=speaker.actor,
             strength=speaker.strength,
-            operation=reading.request.operation.name,
-            mode=str(reading.request.operation.mode),
-            outcome="denied" if reading.denied else "read",
-            detail=skeleton.encode({"objects": sorted(set(reading.objects))}).decode(),
+            operation=record.request.operation.name,
+            mode=str(record.request.operation.mode),
+            outcome="denied" if record.denied else "read",
+            detail=skeleton.encode({"objects": sorted(set(record.objects))}).decode(),
             salt=tx.random(log.SALT_BYTES),
         )
         tx.log.append(row)
 
-    def _run_errand(self, errand: Errand) -> Answer:
+    def _run_system_command(self, command: SystemCommand) -> Answer:
         """A step of the daemon's own, kept or dropped as a command is; a fault of it is answered and leaves
         nothing.
         """
         self._tx.begin_command(ids.SYSTEM, ids.SYSTEM, None)
         try:
-            return self._guarded(errand.name, lambda: self._keep_errand(errand))
+            return self._guarded(command.name, lambda: self._keep_system_command(command))
         except Refusal as fault:
             return _problem(fault.problem)
 
-    def _keep_errand(self, errand: Errand) -> Answer:
+    def _keep_system_command(self, command: SystemCommand) -> Answer:
         tx = self._tx
-        if not errand.do(tx):
+        if not command.do(tx):
             return _RECORDED
         position, salt = tx.position, tx.random(log.SALT_BYTES)
         row = LogRow(
@@ -462,11 +462,11 @@ class Clerk:
             recorded_ms=tx.now_ms,
             actor=ids.SYSTEM,
             strength="process",
-            operation=errand.name,
+            operation=command.name,
             mode="owner",
             outcome=log.APPLIED,
             detail="{}",
-            correlation=f"{errand.name}-{position}",
+            correlation=f"{command.name}-{position}",
             salt=salt,
         )
         first = msgspec.structs.replace(
@@ -547,7 +547,7 @@ class Clerk:
 
 
 _RECORDED: Final = Answer(b"")
-"""The answer to a reading: its record is durable."""
+"""The answer to an access record that is durable, and to a system command that found nothing to do."""
 
 
 # --- helpers ------------------------------------------------------------------------------------------------

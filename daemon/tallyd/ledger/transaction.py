@@ -140,7 +140,7 @@ class Transaction(View):
         self._spaces.clear()
         self._keys.clear()
 
-    def settle_leases(self) -> None:
+    def apply_lease_changes(self) -> None:
         """When the command is in: what it did to leases takes effect. A refused command changed none."""
         for change in self.lease_changes:
             change()

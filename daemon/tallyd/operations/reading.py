@@ -153,8 +153,8 @@ def _disposed_rows(
             withheld.add(sequence, ABOVE_CEILING)
         elif is_wanted:
             yield row.position, disposed_item(view, what, row)
-            withheld.settle()
-    withheld.settle()
+            withheld.close_range()
+    withheld.close_range()
 
 
 def disposed_item(view: View, what: str, row: LogRow) -> bytes:
@@ -221,8 +221,8 @@ def _disposition_rows(
             withheld.add(sequence, ABOVE_CEILING)
         elif kind is None or dispositions.KINDS[row.kind].name == kind:
             yield row.position, dispositions.record(view, row)
-            withheld.settle()
-    withheld.settle()
+            withheld.close_range()
+    withheld.close_range()
 
 
 # --- branches, frontiers, assemblies ------------------------------------------------------------------------
@@ -281,8 +281,8 @@ def assembly_list(view: View, request: Request, admission: Admission) -> Served:
                 withheld.add(sequence, ABOVE_CEILING)
             else:
                 yield position, skeleton.encode(msgspec.json.decode(result, type=_Summary))
-                withheld.settle()
-        withheld.settle()
+                withheld.close_range()
+        withheld.close_range()
 
     return _page(view, admission, asked, rows, withheld)
 

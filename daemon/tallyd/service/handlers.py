@@ -43,12 +43,12 @@ from tallyd.operations import (
     work_reads,
     workers,
 )
-from tallyd.operations.results import Later, Served
+from tallyd.operations.results import FileIO, Served
 from tallyd.vault import Vault
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.registry import BY_SOCKET, Kind, Socket
 
-Read = Callable[[View, Request, Admission], Served | Later]
+Read = Callable[[View, Request, Admission], Served | FileIO]
 
 CLIENT: Final = Socket.CLIENT
 WORKER: Final = Socket.WORKER
@@ -191,7 +191,7 @@ BY_THE_SERVICE: Final = frozenset(
 """Answered by the dispatcher itself: they wait, run long, or speak of the daemon."""
 
 
-VAULT_READS: Final[dict[tuple[Socket, str], Callable[[Vault, View, Request, Admission], Served | Later]]] = {
+VAULT_READS: Final[dict[tuple[Socket, str], Callable[[Vault, View, Request, Admission], Served | FileIO]]] = {
     (CLIENT, "artifact_upload_credential"): artifacts.credential,
     (CLIENT, "tallystick_artifact_get"): artifact_bytes.get,
     (WORKER, "tallystick_invocation_artifact"): work_reads.artifact,

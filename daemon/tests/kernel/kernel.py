@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tallyd.admission import Speaker, admit
-from tallyd.clerk.clerk import Clerk, Command, Reading
+from tallyd.clerk.clerk import AccessRecord, Clerk, Command
 from tallyd.clerk.hooks import Hooks
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
@@ -193,10 +193,10 @@ class Kernel:
                 reply = encode_ok(done.result, done.revision, None)
             except Refusal as refusal:
                 reply, denied = encode_problem(refusal.problem), True
-            if self.reader.noted <= recorded:
+            if self.reader.accessed <= recorded:
                 return reply
-            recorded |= self.reader.noted
-            self.clerk.run([Reading(request, speaker, tuple(recorded), denied)])
+            recorded |= self.reader.accessed
+            self.clerk.run([AccessRecord(request, speaker, tuple(recorded), denied)])
 
     def write(self, op: str, args: Json, **how: Any) -> Json:
         """A mutation's reply, as a dict."""
