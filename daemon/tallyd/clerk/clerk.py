@@ -29,22 +29,21 @@ from typing import Final
 import apsw
 import msgspec
 
-from tallyd.admission import UNKNOWN, Admission, Speaker, admit, check_space, may_claim
+from tallyd.admission import UNKNOWN, Admission, Speaker, admit
+from tallyd.admission.replays import authorize_replay
 from tallyd.clerk import idempotency
 from tallyd.clerk.bounds import judge_reply
 from tallyd.clerk.hooks import AFTER_COMMIT, BEFORE_COMMIT, Hooks, NoHooks
 from tallyd.clerk.idempotency import Intent
 from tallyd.clerk.refusals import SUPPRESSED, SUPPRESSED_BEGIN, RefusalMeter
 from tallyd.ledger import attempts, ids, log, skeleton
-from tallyd.ledger.attempts import InvocationRow
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Idle, Refused, Transaction
-from tallyd.operations.events import shows
 from tallyd.store.ambient import Ambient
 from tallyd.store.bodies import mac
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import Request, encode_ok, encode_problem
-from tallystick.protocol.problems import Problem, Refusal, internal, not_found, stale_lease, unavailable
+from tallystick.protocol.problems import Problem, Refusal, internal, unavailable
 from tallystick.protocol.registry import Kind, Socket
 
 logger = logging.getLogger("tallyd.clerk")
@@ -275,7 +274,9 @@ class Clerk:
         wanted = idempotency.intent(request, request.meta, admission.scope)
         first = idempotency.find(self._tx, wanted)
         if first is not None:
-            _authorize_replay(self._tx, first, request, admission)
+            renewed = authorize_replay(self._tx, first, request, admission)
+            if renewed is not None:
+                self._tx.leases.renew(renewed.invocation, renewed.term_seconds)
             return Answer(self._reply(first))
         first_step, name = self._first_steps.get(_handler_key(request)), request.operation.name
         if first_step is not None and command.outside is None:
@@ -398,13 +399,7 @@ class Clerk:
                     msgspec.structs.replace(further, result_commitment=log.result_commitment(further))
                 )
             )
-        tx.use_key(wanted.lookup, position)
-        if tx.step_of is not None:
-            tx.db.note(
-                "invocation_steps",
-                "INSERT INTO invocation_steps (invocation, position) VALUES (?, ?)",
-                (tx.step_of, position),
-            )
+        tx.index_command(wanted.lookup, position)
         return rows
 
     def _write_refusal(self, command: Command, admission: Admission | None, problem: Problem) -> None:
@@ -625,59 +620,6 @@ def _reply_sequence(tx: Transaction, applied: Applied) -> int | None:
     if not applied.cursor or not tx.events or tx.events[0].project is None:
         return None
     return tx.log.project_sequence(tx.events[0].project) + len(tx.events)
-
-
-def _authorize_replay(tx: Transaction, first: LogRow, request: Request, admission: Admission) -> None:
-    """Whether this actor may still have the stored reply. Raises Refusal ``stale-lease``, ``not-found`` or
-    ``forbidden``.
-
-    A client's command was admitted a moment ago, and its scope holds its actor; an agent must still see what
-    it wrote, and have the rights for it there, also where the command names the space through another object.
-    A worker gets its attempt's receipts while the attempt is current; and the attempt that a command of its
-    own ended gets that command's reply, because a lost reply must be recoverable.
-    """
-    if request.operation.socket is not Socket.WORKER:
-        if first.stream is not None and not shows(tx, admission, first):
-            raise not_found("result of this command", "that this actor may still see")
-        if admission.agent is not None and first.stream is not None:
-            space = tx.space_at(first.stream)
-            if space is not None:
-                check_space(tx, request, admission, space)
-        return
-    attempt = admission.attempt
-    if attempt is None:
-        attempt = attempts.latest(tx, _claimed(tx, first, admission).position)
-        if (
-            attempt is not None
-            and attempt.claim == first.position
-            and attempts.is_current(tx, attempt, attempt.fence)
-        ):
-            return
-        raise stale_lease("the claim's attempt is no longer the current one; claim again with a new key")
-    fence = getattr(request.args, "fence_epoch", None)
-    if isinstance(fence, int) and fence == attempt.fence:
-        if attempt.ending == first.position:
-            return
-        if attempts.is_current(tx, attempt, fence):
-            tx.leases.renew(attempt.invocation, attempt.term_seconds)
-            return
-    raise stale_lease(
-        "this attempt is no longer the current one; what it did stands, and it gets no more receipts"
-    )
-
-
-def _claimed(tx: Transaction, first: LogRow, admission: Admission) -> InvocationRow:
-    """The invocation that a claim took: the one that it named, or, where it took the next one, that of its
-    event, if this actor may still have it. Raises Refusal ``not-found``.
-    """
-    if admission.invocation is not None:
-        return admission.invocation
-    assert first.stream is not None, "a claim has an event, in its invocation's stream"
-    invocation = attempts.invocation_at(tx, first.stream)
-    assert invocation is not None, "an event of an invocation that is not there"
-    if not may_claim(tx, admission, invocation):
-        raise not_found("invocation that this claim took", "for this actor any more")
-    return invocation
 
 
 def _problem(problem: Problem) -> Answer:

@@ -16,6 +16,7 @@ import apsw
 import msgspec
 
 from tallyd.admission import Admission
+from tallyd.admission.visibility import event_visibility
 from tallyd.ledger import events as ledger_events
 from tallyd.ledger import ids, log, pages, skeleton, times
 from tallyd.ledger.log import LogRow
@@ -318,8 +319,8 @@ def events_read(view: View, request: Request, admission: Admission) -> Served:
     else:
         project = events.source_of(view, admission, args.source, None)
         follow = events.follow_project(view, project, cursor, prefixes)
-        kept = events.withheld(view, admission)
-        found = ledger_events.after(view, follow.project, follow.after, prefixes, args.limit, kept)
+        visibility = event_visibility(view, admission)
+        found = ledger_events.after(view, follow.project, follow.after, prefixes, args.limit, visibility)
     said = {
         "events": skeleton.embedded(b"[" + b",".join(found.events) + b"]"),
         "withheld": found.withheld,

@@ -12,7 +12,7 @@ from typing import Final
 
 from tallyd.admission import Admission
 from tallyd.clerk.clerk import FencedRead, FirstStep, Handler
-from tallyd.ledger.view import View
+from tallyd.ledger.view import EventCheck, View
 from tallyd.operations import (
     agents,
     aliases,
@@ -197,6 +197,10 @@ VAULT_READS: Final[dict[tuple[Socket, str], Callable[[Vault, View, Request, Admi
     (WORKER, "tallystick_invocation_artifact"): work_reads.artifact,
 }
 """Reads that also look at an artifact's files."""
+
+
+EVENT_CHECKS: Final[tuple[EventCheck, ...]] = (lenses.event_shown, policy_changes.event_shown)
+"""What hides an event from somebody who sees its stream: each family's own rule."""
 
 
 def reads(vault: Vault) -> dict[tuple[Socket, str], Read]:
