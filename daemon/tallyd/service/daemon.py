@@ -19,7 +19,7 @@ import msgspec
 import trio
 from msgspec import UNSET
 
-from tallyd.clerk.clerk import Clerk
+from tallyd.clerk import Clerk
 from tallyd.clerk.hooks import AbortHook, Hooks, NoHooks
 from tallyd.door import Door, ListenRefused
 from tallyd.ledger import times

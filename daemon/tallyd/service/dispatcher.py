@@ -16,7 +16,7 @@ from typing import Final
 import trio
 
 from tallyd.admission import admit
-from tallyd.clerk.clerk import AccessRecord, Answer, Command, Member
+from tallyd.clerk import AccessRecord, Answer, Command, Member
 from tallyd.door import Channel, Door, Exchange, Timer
 from tallyd.ledger.log import REALM_STREAM
 from tallyd.ledger.transaction import Idle

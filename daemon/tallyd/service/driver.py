@@ -19,7 +19,7 @@ from typing import Final, Protocol
 import apsw
 import trio
 
-from tallyd.clerk.clerk import Answer, Clerk, Member, SyncFailed
+from tallyd.clerk import Answer, Clerk, Member, SyncFailed
 from tallyd.readers.gate import Gate
 from tallyd.store.refusals import ExitCode
 from tallyd.store.store import Store

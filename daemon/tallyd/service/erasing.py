@@ -19,7 +19,7 @@ from typing import Final
 import apsw
 import trio
 
-from tallyd.clerk.clerk import SystemCommand
+from tallyd.clerk import SystemCommand
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows, erasure
 from tallyd.readers.reads import Reader

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from tallyd.admission import Admission
-from tallyd.clerk.clerk import FencedRead, FirstStep, Handler
+from tallyd.clerk import FencedRead, FirstStep, Handler
 from tallyd.ledger.view import EventCheck, View
 from tallyd.operations import (
     agents,

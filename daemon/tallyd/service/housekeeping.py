@@ -13,7 +13,7 @@ from typing import Final
 
 import trio
 
-from tallyd.clerk.clerk import Command, SystemCommand
+from tallyd.clerk import Command, SystemCommand
 from tallyd.operations import artifact_rows, artifacts
 from tallyd.readers.reads import Reader
 from tallyd.service.driver import Replied

@@ -15,7 +15,7 @@ import msgspec
 import trio
 
 from tallyd.admission import Admission, Speaker, admit
-from tallyd.clerk.clerk import AccessRecord
+from tallyd.clerk import AccessRecord
 from tallyd.door import Exchange
 from tallyd.ledger.view import View
 from tallyd.operations import diagnose

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import msgspec
 import trio
 
-from tallyd.clerk.clerk import Answer, Command
+from tallyd.clerk import Answer, Command
 from tallyd.door import Exchange, Timer
 from tallyd.ledger.transaction import Idle
 from tallystick.protocol import arguments

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tallyd.admission import Speaker, admit
-from tallyd.clerk.clerk import AccessRecord, Clerk, Command
+from tallyd.clerk import AccessRecord, Clerk, Command
 from tallyd.clerk.hooks import Hooks
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import pytest
 
 from tallyd.admission import Speaker
-from tallyd.clerk.clerk import Answer, Command, SystemCommand
+from tallyd.clerk import Answer, Command, SystemCommand
 from tallyd.ledger import log
 from tallyd.ledger.verify import Walk
 from tallyd.operations import artifact_rows, artifacts

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from tallyd.clerk.clerk import SystemCommand
+from tallyd.clerk import SystemCommand
 from tallyd.ledger.verify import Walk
 from tallyd.operations import erasure
 from tallystick.protocol.registry import Socket
