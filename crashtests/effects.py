@@ -74,7 +74,7 @@ ERASED_BEHIND: Final = (
     _insert("log"),
     _insert("ids"),
 )
-"""What the daemon writes by itself behind an erasure, when its files are clean: the errand's row."""
+"""What the daemon writes by itself behind an erasure, when its files are clean: one row."""
 _ENDED: Final = _update("attempts", "state", "ending")
 _BEGUN: Final = (
     *_command(1),  # the upload

@@ -41,7 +41,7 @@ PARTIES: Final = {
 ROOMS: Final = {
     "admission": {"ledger"},
     "door": set(),
-    "clerk": {"admission", "store", "ledger", "operations"},
+    "clerk": {"admission", "store", "ledger"},
     "operations": {"admission", "ledger", "store", "vault"},
     "ledger": {"store"},
     "store": set(),

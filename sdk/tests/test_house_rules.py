@@ -106,7 +106,7 @@ BAD_IMPORTS = [
     ("daemon/tallyd/store/opening.py", "from tallyd.ledger import ids"),
     ("daemon/tallyd/store/__init__.py", "from .. import ledger"),
     ("daemon/tallyd/operations/spaces.py", "from tallyd.clerk import clerk"),
-    ("daemon/tallyd/clerk/clerk.py", "import trio.lowlevel"),
+    ("daemon/tallyd/clerk/batch.py", "import trio.lowlevel"),
     ("daemon/tallyd/service/main.py", "from tallystick.client import Client"),
     ("daemon/tallyd/service/main.py", "import requests"),
 ]

@@ -161,7 +161,7 @@ def _batch(
             if len(found) == limit or not room.takes(event):
                 break
             found.append(event)
-            withheld.settle()
+            withheld.close_range()
         seen = number
-    withheld.settle()
+    withheld.close_range()
     return Batch(found, seen, withheld.ranges)

@@ -115,6 +115,7 @@ class Transaction(View):
         self.lease_changes: list[Callable[[], None]] = []
         self.request_key: bytes | None = None
         self.step_of: int | None = None
+        """The invocation that the command is a step of: a later attempt finds it done."""
         self.outside: object | None = None
         self.wakes: set[str] = set()
         self._bodies: dict[int, bytes] = {}
@@ -141,7 +142,7 @@ class Transaction(View):
         self._spaces.clear()
         self._keys.clear()
 
-    def settle_leases(self) -> None:
+    def apply_lease_changes(self) -> None:
         """When the command is in: what it did to leases takes effect. A refused command changed none."""
         for change in self.lease_changes:
             change()
@@ -234,13 +235,21 @@ class Transaction(View):
         self._spaces[space.space_id] = changed
         return changed
 
-    def use_key(self, lookup: bytes, position: int) -> None:
-        """Makes an idempotency key lead to the command at ``position``, which is this one."""
+    def index_command(self, lookup: bytes, position: int) -> None:
+        """Writes what finds this command again, at ``position``: its idempotency key, and the list of its
+        invocation's steps where it is one.
+        """
         self.db.note(
             "idempotency", "INSERT INTO idempotency (lookup, position) VALUES (?, ?)", (lookup, position)
         )
         self._keys[lookup] = position
         self._key = lookup
+        if self.step_of is not None:
+            self.db.note(
+                "invocation_steps",
+                "INSERT INTO invocation_steps (invocation, position) VALUES (?, ?)",
+                (self.step_of, position),
+            )
 
     def register(self, digits: bytes) -> None:
         """Makes the id of an object that has no event of its own lead to this command."""

@@ -81,6 +81,22 @@ class SpaceRow(msgspec.Struct, frozen=True):
         return ids.text("branch", self.main_branch)
 
 
+class Viewer(Protocol):
+    """Whoever looks at something, as admission has judged them."""
+
+    @property
+    def actor(self) -> str: ...
+    @property
+    def agent(self) -> object:
+        """None for the owner."""
+
+    def sees(self, view: View, space: SpaceRow) -> bool: ...
+
+
+EventCheck = Callable[["View", Viewer, log.LogRow], bool]
+"""A family's own rule: whether an event may be shown to somebody who sees its stream. True for every event of
+another family."""
+
 PROJECT_COLUMNS: Final = ", ".join(ProjectRow.__struct_fields__)
 SPACE_COLUMNS: Final = ", ".join(SpaceRow.__struct_fields__)
 
@@ -100,6 +116,8 @@ class View:
         self.identity = identity
         self.wall_ms = wall_ms
         self.orders = Orders()
+        self.event_checks: tuple[EventCheck, ...] | None = None
+        """Set by whoever makes the view. None is a defect and not "no rules": no event is shown by it."""
         self.sensitive: list[str] = []
         """Objects that this read looked at and whose reading leaves a record: written before it is served."""
         self.keys = keys

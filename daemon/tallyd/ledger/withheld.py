@@ -39,7 +39,7 @@ class Withheld:
 
     def __init__(self) -> None:
         self.ranges: list[Range] = []
-        """What is counted, for good: up to the last ``settle``."""
+        """What is counted, for good: up to the last ``close_range``."""
         self._open: dict[str, Range] = {}
 
     def add(self, sequence: int, reason: str) -> None:
@@ -51,7 +51,7 @@ class Withheld:
             found.to_sequence = sequence
             found.count += 1
 
-    def settle(self) -> None:
+    def close_range(self) -> None:
         """What was added belongs to the page: an item after it was taken, or the page goes on past it."""
         self.ranges += self._open.values()
         self._open = {}

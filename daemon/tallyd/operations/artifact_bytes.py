@@ -17,7 +17,7 @@ from tallyd.admission import Admission
 from tallyd.ledger import skeleton
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows as rows
-from tallyd.operations.results import Later, Served, optional
+from tallyd.operations.results import FileIO, Served, optional
 from tallyd.vault import Damaged, Hole, NotOurs, Vault
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import Request
@@ -50,7 +50,9 @@ class Range(msgspec.Struct, frozen=True):
 
 
 # --- in -----------------------------------------------------------------------------------------------------
-def put(vault: Vault, view: View, request: Request[TallystickArtifactPutArgs], admission: Admission) -> Later:
+def put(
+    vault: Vault, view: View, request: Request[TallystickArtifactPutArgs], admission: Admission
+) -> FileIO:
     """``tallystick_artifact_put``."""
     args = request.args
     row = rows.own_upload(view, admission, args.upload_id)
@@ -106,7 +108,9 @@ def _hole(chunk: Chunk, received: int) -> Refusal:
 
 
 # --- out ----------------------------------------------------------------------------------------------------
-def get(vault: Vault, view: View, request: Request[TallystickArtifactGetArgs], admission: Admission) -> Later:
+def get(
+    vault: Vault, view: View, request: Request[TallystickArtifactGetArgs], admission: Admission
+) -> FileIO:
     """``tallystick_artifact_get``. That the bytes of a sensitive artifact are read is noted."""
     args = request.args
     row = rows.seen_artifact(view, admission, args.artifact_id)

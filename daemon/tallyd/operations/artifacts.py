@@ -52,7 +52,7 @@ UPLOAD_SCHEMA: Final = "schema:artifact-upload-v1"
 ARTIFACT_SCHEMA: Final = "schema:artifact-v1"
 EXPIRED: Final = "dev.tallystick.artifact.upload-expired.v1"
 EXPIRE: Final = "artifact_upload_expire"
-"""What the log calls the errand that writes an expiry down."""
+"""What the log calls the system command that writes an expiry down."""
 _VERIFIER: Final = "tallyd-vault-v1"
 _NO_SCANNERS: Final = cod("kovee-scanner-set", "schema:kovee-scanner-set-v1", {"scanners": []})
 
@@ -333,7 +333,7 @@ def abort(tx: Transaction, request: Request[ArtifactUploadAbortArgs], admission:
 
 
 def expire(tx: Transaction) -> bool:
-    """An errand of the daemon's own: an upload whose time has run out is written down as it is shown."""
+    """A system command: an upload whose time has run out is written down as it is shown."""
     row = rows.first_expired(tx)
     if row is None:
         return False

@@ -36,7 +36,7 @@ from tallystick.protocol.problems import forbidden, invalid, not_found
 
 ERASURE_SCHEMA: Final = "schema:tallystick-erasure-v1"
 FINISH: Final = "erasure_finish"
-"""The errand that writes down that nothing is left."""
+"""The system command that writes down that nothing is left."""
 OBJECT: Final = "object with content of its own"
 OPERATIONS: Final = frozenset({"contribution_redact", "tallystick_erase"})
 """Commands that leave something to be cleaned up."""
@@ -267,7 +267,7 @@ class Cleaned(msgspec.Struct, frozen=True):
 
 
 def finish(cleaned: Cleaned, tx: Transaction) -> bool:
-    """The errand behind the cleaning. False where there is nothing to say."""
+    """The system command behind the cleaning. False where there is nothing to say."""
     rows = [row for row in in_progress(tx) if row.position <= cleaned.until]
     for row in rows:
         done = msgspec.structs.replace(row, state="erased", erased_ms=tx.now_ms)

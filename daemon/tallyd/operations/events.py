@@ -8,12 +8,11 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.admission.access import EVERYTHING, Rights
-from tallyd.ledger import attempts, events, ids, log, skeleton
+from tallyd.admission.visibility import event_visibility
+from tallyd.ledger import events, ids, log, skeleton
 from tallyd.ledger.cursors import Expired, filter_digest
 from tallyd.ledger.view import ProjectRow, View
-from tallyd.ledger.withheld import ABOVE_CEILING, NOT_VISIBLE
-from tallyd.operations import lenses, policy_changes
+from tallyd.ledger.withheld import NOT_VISIBLE
 from tallyd.operations.results import Served, optional
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import Request
@@ -85,64 +84,10 @@ def expired(view: View, source: str, head: int) -> Exception:
     )
 
 
-class Withheld:
-    """Which events an actor is not shown, and why: those of streams that it does not see, of lenses and
-    policy changes that are not there for it, and what is above its ceiling. Of those that stand in no project
-    it sees its own. One look, one of these.
-    """
-
-    def __init__(self, view: View, admission: Admission) -> None:
-        self._view = view
-        self._admission = admission
-        self._streams: dict[int, Rights | None] = {}
-
-    def __call__(self, row: log.LogRow) -> str | None:
-        """The reason, of a closed set; None for what is shown."""
-        assert row.stream is not None
-        if row.project is None:
-            return None if row.actor == self._admission.actor else NOT_VISIBLE
-        if row.stream not in self._streams:
-            self._streams[row.stream] = self._rights(row.stream)
-        held = self._streams[row.stream]
-        if held is None or not self._is_there(row):
-            return NOT_VISIBLE
-        if held is EVERYTHING or held.reaches(self._view, str(row.classification)):
-            return None
-        return ABOVE_CEILING
-
-    def _is_there(self, row: log.LogRow) -> bool:
-        """Of an event in a stream that is seen: what it tells of may be hidden by itself."""
-        families = (lenses, policy_changes)
-        return all(family.event_shown(self._view, self._admission, row) for family in families)
-
-    def _rights(self, stream: int) -> Rights | None:
-        """None where the stream's space is not seen; a stream of no space goes with its project."""
-        position: int | None = stream
-        invocation = attempts.invocation_at(self._view, stream)
-        if invocation is not None:
-            position = invocation.space
-        space = None if position is None else self._view.space_at(position)
-        if space is None:
-            return EVERYTHING
-        held = self._admission.rights(self._view, space)
-        return held if held.reads else None
-
-
-def withheld(view: View, admission: Admission) -> Withheld | None:
-    """None for the owner, from whom nothing is."""
-    return None if admission.agent is None else Withheld(view, admission)
-
-
-def shows(view: View, admission: Admission, row: log.LogRow) -> bool:
-    """Whether an actor is shown one event."""
-    kept = withheld(view, admission)
-    return kept is None or kept(row) is None
-
-
 def look(view: View, admission: Admission, follow: Follow, limit: int) -> tuple[events.Batch, str]:
     """One look: what there is, and the cursor after it."""
-    kept = withheld(view, admission)
-    found = events.after(view, follow.project, follow.after, follow.prefixes, limit, kept)
+    visibility = event_visibility(view, admission)
+    found = events.after(view, follow.project, follow.after, follow.prefixes, limit, visibility)
     return found, view.cursors.token(follow.source, found.seen, f=follow.f)
 
 
@@ -203,8 +148,8 @@ def payload(view: View, request: Request[EventPayloadArgs], admission: Admission
     assert row.payload is not None
     assert row.schema_ref is not None
     assert row.classification is not None
-    kept = withheld(view, admission)
-    reason = None if kept is None else kept(row)
+    visibility = event_visibility(view, admission)
+    reason = None if visibility is None else visibility(row)
     if reason != NOT_VISIBLE:
         events.note(view, row)  # also what is withheld for its classification alone: a refused look is one
     if reason is not None:

@@ -29,7 +29,7 @@ from msgspec import UNSET, UnsetType
 from tallyd.admission import Admission, check_rights, may_write
 from tallyd.ledger import ids, log, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
-from tallyd.ledger.view import SpaceRow, Value, View
+from tallyd.ledger.view import SpaceRow, Value, View, Viewer
 from tallyd.operations import lens_query
 from tallyd.operations.results import Served, check_revision, given, space_in
 from tallyd.operations.servable import check_servable
@@ -205,7 +205,7 @@ def _find(view: View, admission: Admission, lens_id: str) -> tuple[LensRow, Spac
     return row, space
 
 
-def _seen(admission: Admission, row: LensRow) -> bool:
+def _seen(admission: Viewer, row: LensRow) -> bool:
     """Whether a lens is there for an actor who reads its space."""
     if admission.agent is None or row.owner_ref == admission.actor:
         return True
@@ -218,7 +218,7 @@ def first_change(view: View, lens_id: str) -> int | None:
     return None if found is None or found[0].built_in is None else found[0].position
 
 
-def event_shown(view: View, admission: Admission, row: log.LogRow) -> bool:
+def event_shown(view: View, admission: Viewer, row: log.LogRow) -> bool:
     """Whether an event may be shown to an actor who sees its stream: one of a lens that is not there for
     them, or was not when it was written, is not.
     """

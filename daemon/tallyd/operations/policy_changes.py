@@ -15,7 +15,7 @@ from tallyd.admission import Admission
 from tallyd.ledger import log, pages
 from tallyd.ledger.orders import Orders
 from tallyd.ledger.transaction import Applied, Refused, Transaction
-from tallyd.ledger.view import ProjectRow, View
+from tallyd.ledger.view import ProjectRow, View, Viewer
 from tallyd.operations import prepared
 from tallyd.operations.prepared import ChangeRow, Family, Scope
 from tallyd.operations.results import Served, check_revision, given
@@ -150,7 +150,7 @@ def list_(view: View, request: AnyRequest, admission: Admission) -> Served:
     return Served(prepared.page(view, POLICY_CHANGE, project, asked, shown))
 
 
-def event_shown(view: View, admission: Admission, row: log.LogRow) -> bool:
+def event_shown(view: View, admission: Viewer, row: log.LogRow) -> bool:
     """Whether an event may be shown to an actor who sees its stream: that of a change that is not there for
     them is not.
     """
@@ -167,7 +167,7 @@ _LISTED: Final = (
 )
 
 
-def _shown(view: View, admission: Admission, row: ChangeRow) -> bool:
+def _shown(view: View, admission: Viewer, row: ChangeRow) -> bool:
     if admission.agent is None:
         return True
     spaces = [

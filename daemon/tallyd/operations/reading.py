@@ -16,6 +16,7 @@ import apsw
 import msgspec
 
 from tallyd.admission import Admission
+from tallyd.admission.visibility import event_visibility
 from tallyd.ledger import events as ledger_events
 from tallyd.ledger import ids, log, pages, skeleton, times
 from tallyd.ledger.log import LogRow
@@ -164,8 +165,8 @@ def _disposed_rows(
             withheld.add(sequence, ABOVE_CEILING)
         elif is_wanted:
             yield row.position, disposed_item(view, what, row)
-            withheld.settle()
-    withheld.settle()
+            withheld.close_range()
+    withheld.close_range()
 
 
 def disposed_item(view: View, what: str, row: LogRow) -> bytes:
@@ -232,8 +233,8 @@ def _disposition_rows(
             withheld.add(sequence, ABOVE_CEILING)
         elif kind is None or dispositions.KINDS[row.kind].name == kind:
             yield row.position, dispositions.record(view, row)
-            withheld.settle()
-    withheld.settle()
+            withheld.close_range()
+    withheld.close_range()
 
 
 # --- branches, frontiers, assemblies ------------------------------------------------------------------------
@@ -289,8 +290,8 @@ def assembly_list(view: View, request: Request[TallystickAssemblyListArgs], admi
                 withheld.add(sequence, ABOVE_CEILING)
             else:
                 yield position, skeleton.encode(msgspec.json.decode(result, type=_Summary))
-                withheld.settle()
-        withheld.settle()
+                withheld.close_range()
+        withheld.close_range()
 
     return _page(view, admission, asked, rows, withheld)
 
@@ -325,8 +326,8 @@ def events_read(view: View, request: Request[TallystickEventsReadArgs], admissio
     else:
         project = events.source_of(view, admission, args.source, None)
         follow = events.follow_project(view, project, cursor, prefixes)
-        kept = events.withheld(view, admission)
-        found = ledger_events.after(view, follow.project, follow.after, prefixes, args.limit, kept)
+        visibility = event_visibility(view, admission)
+        found = ledger_events.after(view, follow.project, follow.after, prefixes, args.limit, visibility)
     said = {
         "events": skeleton.embedded(b"[" + b",".join(found.events) + b"]"),
         "withheld": found.withheld,

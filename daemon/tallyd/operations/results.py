@@ -24,8 +24,8 @@ class Served(msgspec.Struct, frozen=True):
     revision: int | None = None
 
 
-Later = Callable[[], Served]
-"""What is left of a read when its transaction is over, because it waits for files. Raises Refusal."""
+FileIO = Callable[[], Served]
+"""The file I/O of a read, run on a thread after its transaction. Raises Refusal."""
 
 
 def given(value: T | UnsetType, otherwise: T) -> T:

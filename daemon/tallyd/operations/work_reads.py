@@ -17,7 +17,7 @@ from tallyd.ledger.view import SpaceRow, View
 from tallyd.operations import artifact_rows, assemblies, objects, reading
 from tallyd.operations.artifact_bytes import range_of, read_range
 from tallyd.operations.artifact_rows import ArtifactRow
-from tallyd.operations.results import Later, Served, optional
+from tallyd.operations.results import FileIO, Served, optional
 from tallyd.operations.workers import check_fence
 from tallyd.vault import Vault
 from tallystick.protocol.envelope import AnyRequest, Request
@@ -63,7 +63,7 @@ def item(view: View, request: Request[TallystickInvocationItemArgs], admission: 
 
 def artifact(
     vault: Vault, view: View, request: Request[TallystickInvocationArtifactArgs], admission: Admission
-) -> Later:
+) -> FileIO:
     """``tallystick_invocation_artifact``: bytes of a file that an item of the assembly carries."""
     args = request.args
     space, assembly = _work(view, request, admission)

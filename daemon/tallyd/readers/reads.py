@@ -37,7 +37,7 @@ class Reader:
         return self._view
 
     @property
-    def noted(self) -> frozenset[str]:
+    def accessed(self) -> frozenset[str]:
         """Sensitive objects that the last read looked at: their reading is recorded before it is served."""
         return frozenset(self._view.sensitive)
 

@@ -104,10 +104,10 @@ class Waiters:
             self._due[id(waiter)] = waiter
             return
         found, result = seen
-        noted = self._reader.noted
-        if not noted <= waiter.recorded:
+        accessed = self._reader.accessed
+        if not accessed <= waiter.recorded:
             waiter.recording = True
-            waiter.record(tuple(noted))
+            waiter.record(tuple(accessed))
         elif found or waiter.last:
             self.remove(waiter)
             waiter.answer(result)

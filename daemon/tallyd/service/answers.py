@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tallyd.admission import Speaker
 from tallyd.door import Channel, Exchange
-from tallyd.operations.results import Later, Served
+from tallyd.operations.results import FileIO, Served
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import encode_ok, encode_problem
 from tallystick.protocol.problems import Refusal, internal
@@ -34,10 +34,10 @@ def served(found: Served) -> bytes:
     return reply
 
 
-def done(later: Later) -> bytes:
-    """The line of a read after what is left of it is done here: on a thread."""
+def done(file_io: FileIO) -> bytes:
+    """Runs a read's file I/O, on the thread that calls, and gives its reply line."""
     try:
-        return served(later())
+        return served(file_io())
     except Refusal as refusal:
         return refused(refusal)
     except Exception:

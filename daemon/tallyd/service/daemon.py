@@ -19,7 +19,7 @@ import msgspec
 import trio
 from msgspec import UNSET
 
-from tallyd.clerk.clerk import Clerk
+from tallyd.clerk import Clerk
 from tallyd.clerk.hooks import AbortHook, Hooks, NoHooks
 from tallyd.door import Door, ListenRefused
 from tallyd.ledger import times
@@ -103,7 +103,7 @@ class Daemon:
         self._leases = Leases(ambient.monotonic)
         log = Log(store.writer)
         tx = Transaction(store.writer, store.keys, store.identity, ambient, self._leases, log)
-        tx.orders = options.settings.as_orders()
+        tx.orders, tx.event_checks = options.settings.as_orders(), handlers.EVENT_CHECKS
         hooks: Hooks | None = options.hook
         clerk = Clerk(
             tx,
@@ -182,7 +182,7 @@ class Daemon:
     def _new_reader(self) -> Reader:
         store = self._store
         view = View(store.reader(), store.keys, store.identity, self._ambient.wall_ms)
-        view.orders = self._options.settings.as_orders()
+        view.orders, view.event_checks = self._options.settings.as_orders(), handlers.EVENT_CHECKS
         return Reader(view, self._gate)
 
     def stop(self) -> None:

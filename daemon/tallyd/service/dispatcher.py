@@ -16,7 +16,7 @@ from typing import Final
 import trio
 
 from tallyd.admission import admit
-from tallyd.clerk.clerk import Answer, Command, Member, Reading
+from tallyd.clerk import AccessRecord, Answer, Command, Member
 from tallyd.door import Channel, Door, Exchange, Timer
 from tallyd.ledger.log import REALM_STREAM
 from tallyd.ledger.transaction import Idle
@@ -32,7 +32,7 @@ from tallyd.service.lines import CLERKS, Parsed, parse, read_for_fault
 from tallyd.service.read_turns import ReadTurns
 from tallyd.service.sealing import Sealer
 from tallyd.service.serving import Serving
-from tallyd.service.work_waits import Sleeper, WorkWaits
+from tallyd.service.work_waits import PendingClaim, WorkWaits
 from tallyd.vault import Vault
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import AnyRequest, Request, encode_ok
@@ -50,7 +50,7 @@ refusals.
 
 
 class _Recorded:
-    """Stands in a batch for a reading: goes on when its record is durable, and tells its client when not."""
+    """Takes the answer to an access record: the read goes on when it is durable, and is refused when not."""
 
     __slots__ = ("_exchange", "_then")
 
@@ -204,7 +204,8 @@ class Dispatcher:
             self._queue.append((command, exchange))
 
     def submit(self, member: Member, replied: Replied) -> None:
-        """What goes on inside the daemon, also while it stops: a second transaction, an errand, a record."""
+        """What goes on inside the daemon, also while it stops: a second transaction, a system command, an
+        access record."""
         self._queue.append((member, replied))
         self._wake()
 
@@ -212,7 +213,7 @@ class Dispatcher:
         """The clerk has finished a batch: its answers go out, and then the waiters of what it touched are
         looked after.
         """
-        busy = self._driver.untidy
+        busy = self._driver.more_work
         for done in self._driver.collect():
             touched: set[int] = set()
             busy = busy or bool(done.batch)
@@ -237,7 +238,7 @@ class Dispatcher:
         if answer.after is None:
             replied.reply(answer.reply)
         elif isinstance(answer.after, Idle):
-            assert isinstance(replied, Sleeper)
+            assert isinstance(replied, PendingClaim)
             self._work.found_nothing(replied, answer)
         else:
             assert isinstance(member, Command)
@@ -270,12 +271,12 @@ class Dispatcher:
         """Whether commands wait, or are in the clerk's hands."""
         return bool(self._queue) or not self._driver.idle
 
-    def _record(self, reading: Reading, exchange: Exchange, then: Callable[[], None]) -> None:
+    def _record(self, record: AccessRecord, exchange: Exchange, then: Callable[[], None]) -> None:
         """Has a reading made durable by the clerk, and goes on; without a record nothing is served."""
         if self.stopping:
             exchange.reply(refused(unavailable("the daemon is stopping, and keeps no record of a read")))
         else:
-            self.submit(reading, _Recorded(exchange, then))
+            self.submit(record, _Recorded(exchange, then))
 
     def _keep_back(self, request: AnyRequest, exchange: Exchange) -> None:
         """Begins it anew when the gate is open."""
@@ -325,7 +326,7 @@ class Dispatcher:
             if waiter is not None:
                 self._waiters.recorded(waiter, objects)
 
-        self._record(Reading(request, speaker_of(exchange.channel), objects), exchange, looked)
+        self._record(AccessRecord(request, speaker_of(exchange.channel), objects), exchange, looked)
         if exchange.answer is not None:
             self.abandon(exchange)
 

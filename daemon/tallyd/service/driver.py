@@ -19,7 +19,7 @@ from typing import Final, Protocol
 import apsw
 import trio
 
-from tallyd.clerk.clerk import Answer, Clerk, Member, SyncFailed
+from tallyd.clerk import Answer, Clerk, Member, SyncFailed
 from tallyd.readers.gate import Gate
 from tallyd.store.refusals import ExitCode
 from tallyd.store.store import Store
@@ -85,8 +85,8 @@ class Driver:
         self._cuts: deque[_Cut] = deque()
         self.durable = clerk.durable
         self.largest_batch = 0
-        self.untidy = False
-        """Whether the last ``tidy`` left something to do."""
+        self.more_work = False
+        """The last cleanup left work."""
         self._thread = threading.Thread(target=self._run, name="clerk", daemon=True)
 
     def start(self, wake: Callable[[], None]) -> None:
@@ -154,7 +154,7 @@ class Driver:
     def _answers(self, batch: Sequence[Pair]) -> list[Answer]:
         try:
             if batch is _TIDY:
-                self.untidy = self._clerk.tidy()
+                self.more_work = self._clerk.tidy()
                 answers: list[Answer] = []
             else:
                 answers = self._clerk.run([command for command, _ in batch])

@@ -3,7 +3,7 @@
 1. The write-ahead log is cut to nothing, on the clerk's thread, while no read transaction runs: its old
    frames hold what the rows were.
 2. Sealed files of erased artifacts are unlinked; copies made before migrations are cleaned of the same rows.
-3. An errand of the clerk's writes down that nothing is left.
+3. A system command writes down that nothing is left.
 
 Each step may be done again. What a crash or a full disk interrupts is still ``erasing``, and is taken up
 again: at the next start, or a little later.
@@ -19,7 +19,7 @@ from typing import Final
 import apsw
 import trio
 
-from tallyd.clerk.clerk import Errand
+from tallyd.clerk import SystemCommand
 from tallyd.ledger.view import View
 from tallyd.operations import artifact_rows, erasure
 from tallyd.readers.reads import Reader
@@ -43,7 +43,7 @@ class Eraser:
         reader: Reader,
         new_reader: Callable[[], Reader],
         driver: Driver,
-        submit: Callable[[Errand, Replied], None],
+        submit: Callable[[SystemCommand, Replied], None],
     ) -> None:
         self._store = store
         self._vault = vault
@@ -83,7 +83,7 @@ class Eraser:
             return False
         cleaned = erasure.Cleaned(until, files)
         told = Told()
-        self._submit(Errand(erasure.FINISH, partial(erasure.finish, cleaned)), told)
+        self._submit(SystemCommand(erasure.FINISH, partial(erasure.finish, cleaned)), told)
         await told.done.wait()
         return not told.failed
 

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Final
 
 from tallyd.admission import Admission
-from tallyd.clerk.clerk import FencedRead, FirstStep, Handler
-from tallyd.ledger.view import View
+from tallyd.clerk import FencedRead, FirstStep, Handler
+from tallyd.ledger.view import EventCheck, View
 from tallyd.operations import (
     agents,
     aliases,
@@ -43,13 +43,13 @@ from tallyd.operations import (
     work_reads,
     workers,
 )
-from tallyd.operations.results import Later, Served
+from tallyd.operations.results import FileIO, Served
 from tallyd.vault import Vault
 from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.operation import Kind, Socket
 from tallystick.protocol.registry import BY_SOCKET
 
-Read = Callable[[View, AnyRequest, Admission], Served | Later]
+Read = Callable[[View, AnyRequest, Admission], Served | FileIO]
 
 CLIENT: Final = Socket.CLIENT
 WORKER: Final = Socket.WORKER
@@ -193,13 +193,17 @@ BY_THE_SERVICE: Final = frozenset(
 
 
 VAULT_READS: Final[
-    dict[tuple[Socket, str], Callable[[Vault, View, AnyRequest, Admission], Served | Later]]
+    dict[tuple[Socket, str], Callable[[Vault, View, AnyRequest, Admission], Served | FileIO]]
 ] = {
     (CLIENT, "artifact_upload_credential"): artifacts.credential,
     (CLIENT, "tallystick_artifact_get"): artifact_bytes.get,
     (WORKER, "tallystick_invocation_artifact"): work_reads.artifact,
 }
 """Reads that also look at an artifact's files."""
+
+
+EVENT_CHECKS: Final[tuple[EventCheck, ...]] = (lenses.event_shown, policy_changes.event_shown)
+"""What hides an event from somebody who sees its stream: each family's own rule."""
 
 
 def reads(vault: Vault) -> dict[tuple[Socket, str], Read]:

@@ -1,6 +1,6 @@
 """What the daemon does of itself at intervals, whether or not anybody asks for anything.
 
-Uploads whose time has run out are written down as expired, each as an errand of the clerk's, and their
+Uploads whose time has run out are written down as expired, each as a system command, and their
 staging files removed. Commands and reads do not wait for it: to them an upload is expired from the moment on
 in which it is.
 """
@@ -13,7 +13,7 @@ from typing import Final
 
 import trio
 
-from tallyd.clerk.clerk import Command, Errand
+from tallyd.clerk import Command, SystemCommand
 from tallyd.operations import artifact_rows, artifacts
 from tallyd.readers.reads import Reader
 from tallyd.service.driver import Replied
@@ -24,11 +24,11 @@ logger = logging.getLogger("tallyd.housekeeping")
 LOOK_SECONDS: Final = 60.0
 """Between two looks: staging bytes of an upload that expired stay no longer than this."""
 
-_EXPIRY: Final = Errand(artifacts.EXPIRE, artifacts.expire)
+_EXPIRY: Final = SystemCommand(artifacts.EXPIRE, artifacts.expire)
 
 
 class Told:
-    """Waits for an errand's answer."""
+    """Waits for a system command's answer."""
 
     __slots__ = ("done", "failed")
 
@@ -46,7 +46,7 @@ class Housekeeping:
     """On the loop."""
 
     def __init__(
-        self, reader: Reader, submit: Callable[[Command | Errand, Replied], None], sealer: Sealer
+        self, reader: Reader, submit: Callable[[Command | SystemCommand, Replied], None], sealer: Sealer
     ) -> None:
         self._reader = reader
         self._submit = submit

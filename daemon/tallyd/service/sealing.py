@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 import trio
 
-from tallyd.clerk.clerk import Command
+from tallyd.clerk import Command
 from tallyd.clerk.hooks import AFTER_SEAL, AFTER_SEAL_TXN, Hooks
 from tallyd.operations import artifact_rows
 from tallyd.operations.artifacts import Ended

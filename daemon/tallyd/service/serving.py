@@ -15,11 +15,11 @@ import msgspec
 import trio
 
 from tallyd.admission import Admission, Speaker, admit
-from tallyd.clerk.clerk import Reading
+from tallyd.clerk import AccessRecord
 from tallyd.door import Exchange
 from tallyd.ledger.view import View
 from tallyd.operations import diagnose
-from tallyd.operations.results import Later, Served
+from tallyd.operations.results import FileIO, Served
 from tallyd.readers.reads import Reader
 from tallyd.service.answers import done, guarded, refused, served, speaker_of
 from tallyd.service.handlers import Read
@@ -57,7 +57,7 @@ _BYTES_MAX: Final = 2
 _SLOW_READS_MAX: Final = 2
 """Threads that read at a time: more would only share one interpreter."""
 
-Record = Callable[[Reading, Exchange, Callable[[], None]], None]
+Record = Callable[[AccessRecord, Exchange, Callable[[], None]], None]
 """Has a reading made durable, and goes on; or answers why it cannot be."""
 
 
@@ -99,15 +99,15 @@ class Serving:
         else:
             self._in_turn(request, exchange)
 
-    def finish(self, found: Served | Later, exchange: Exchange) -> None:
-        """Answers, or does what is left of a read on a thread, its transaction over."""
+    def finish(self, found: Served | FileIO, exchange: Exchange) -> None:
+        """Answers, or runs the read's file I/O on a thread first."""
         if isinstance(found, Served):
             exchange.reply(served(found))
         else:
             self._nursery.start_soon(self._finish_outside, found, exchange)
 
-    async def _finish_outside(self, later: Later, exchange: Exchange) -> None:
-        exchange.reply(await trio.to_thread.run_sync(partial(done, later), limiter=self._bytes_limit))
+    async def _finish_outside(self, file_io: FileIO, exchange: Exchange) -> None:
+        exchange.reply(await trio.to_thread.run_sync(partial(done, file_io), limiter=self._bytes_limit))
 
     def look(self, request: AnyRequest, exchange: Exchange, look: Callable[[View, Admission], T]) -> T | None:
         """What one look at the store finds, for who may have it; None where the gate keeps it back, and it
@@ -132,19 +132,19 @@ class Serving:
     def _read(self, request: AnyRequest, exchange: Exchange, recorded: frozenset[str] = frozenset()) -> None:
         handler = self._handlers[request.operation.socket, request.operation.name]
         refusal: Refusal | None = None
-        found: Served | Later | None = None
+        found: Served | FileIO | None = None
         try:
             found = self.look(request, exchange, lambda view, admission: handler(view, request, admission))
         except Refusal as raised:
             refusal = raised
         if found is None and refusal is None:
             return
-        noted = self._reader.noted
-        if not noted <= recorded:
+        accessed = self._reader.accessed
+        if not accessed <= recorded:
             speaker = speaker_of(exchange.channel)
-            reading = Reading(request, speaker, tuple(noted), denied=refusal is not None)
-            again = partial(self._read, request, exchange, recorded | noted)
-            self._record(reading, exchange, lambda: guarded(exchange, again))
+            record = AccessRecord(request, speaker, tuple(accessed), denied=refusal is not None)
+            again = partial(self._read, request, exchange, recorded | accessed)
+            self._record(record, exchange, lambda: guarded(exchange, again))
         elif refusal is not None:
             exchange.reply(refused(refusal))
         else:
@@ -160,23 +160,23 @@ class Serving:
             found = await trio.to_thread.run_sync(
                 partial(self._on_a_thread, request, speaker), limiter=self._slow_limit
             )
-            if found.noted <= recorded:
+            if found.accessed <= recorded:
                 exchange.reply(found.reply)
                 return
             durable = trio.Event()
-            reading = Reading(request, speaker, tuple(found.noted), denied=found.denied)
-            self._record(reading, exchange, durable.set)
+            record = AccessRecord(request, speaker, tuple(found.accessed), denied=found.denied)
+            self._record(record, exchange, durable.set)
             if exchange.answer is not None:
                 return
             await durable.wait()
-            recorded |= found.noted
+            recorded |= found.accessed
 
     def _on_a_thread(self, request: AnyRequest, speaker: Speaker) -> _Found:
         reader = self._slow_reader()
         try:
-            return _Found(served(self._slow_result(request, speaker, reader)), reader.noted)
+            return _Found(served(self._slow_result(request, speaker, reader)), reader.accessed)
         except Refusal as refusal:
-            return _Found(refused(refusal), reader.noted, denied=True)
+            return _Found(refused(refusal), reader.accessed, denied=True)
         except Exception:
             logger.exception("%s failed, which is a defect", request.operation.name)
             fault = internal(f"{request.operation.name} failed; the daemon's log says why")
@@ -199,7 +199,7 @@ class _Found(msgspec.Struct, frozen=True):
     """What a read on a thread came to, and which sensitive objects it looked at."""
 
     reply: bytes
-    noted: frozenset[str]
+    accessed: frozenset[str]
     denied: bool = False
 
 

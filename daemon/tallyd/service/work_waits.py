@@ -5,8 +5,8 @@ again each time it may find something: when a commit was durable that makes an i
 deployment or for its actor, and when the earliest lease runs out or the earliest ``not_before`` comes. In
 between it costs a row in a table and a timer in the door's heap; nobody looks again and again.
 
-Commits are heard of in the order in which the clerk made them. So whoever was in the clerk's hands when a
-commit is heard of comes after it, and has seen it already: only sleepers are woken, in the order in which
+Commits are heard of in the order in which the clerk made them. So a claim that is still with the clerk when a
+commit is heard of runs after that commit and sees it: only claims that sleep are woken, in the order in which
 they came.
 """
 
@@ -17,21 +17,21 @@ from collections.abc import Callable
 import msgspec
 import trio
 
-from tallyd.clerk.clerk import Answer, Command
+from tallyd.clerk import Answer, Command
 from tallyd.door import Exchange, Timer
 from tallyd.ledger.transaction import Idle
 from tallystick.protocol.families.work import TallystickInvocationNextArgs
 
 
-class Sleeper(msgspec.Struct, eq=False):
-    """One request that waits: in the clerk's hands, or asleep with what it is answered when it is over."""
+class PendingClaim(msgspec.Struct, eq=False):
+    """A claim of whatever comes next: with the clerk, or asleep until there may be something."""
 
     command: Command
     exchange: Exchange
     names: frozenset[str]
     """The deployments and the actor under which it is woken."""
     ends: float
-    over: Callable[[Sleeper], None]
+    over: Callable[[PendingClaim], None]
     nothing: bytes | None = None
     """Set while it sleeps."""
     timer: Timer | None = None
@@ -47,15 +47,15 @@ class WorkWaits:
 
     def __init__(
         self,
-        submit: Callable[[Command, Sleeper], None],
+        submit: Callable[[Command, PendingClaim], None],
         call_at: Callable[[float, Callable[[], None]], Timer],
     ) -> None:
         self._submit = submit
         self._call_at = call_at
-        self._sleepers: dict[int, Sleeper] = {}
+        self._pending: dict[int, PendingClaim] = {}
 
     def __len__(self) -> int:
-        return len(self._sleepers)
+        return len(self._pending)
 
     def begin(self, command: Command, exchange: Exchange) -> None:
         """Gives the command to the clerk for the first time."""
@@ -63,62 +63,62 @@ class WorkWaits:
         assert isinstance(args, TallystickInvocationNextArgs)
         names = frozenset((*args.deployments, command.speaker.actor))
         ends = trio.current_time() + args.wait_ms / 1000
-        sleeper = Sleeper(command, exchange, names, ends, self._over)
-        self._sleepers[id(exchange)] = sleeper
-        self._submit(command, sleeper)
+        claim = PendingClaim(command, exchange, names, ends, self._over)
+        self._pending[id(exchange)] = claim
+        self._submit(command, claim)
 
-    def found_nothing(self, sleeper: Sleeper, answer: Answer) -> None:
+    def found_nothing(self, claim: PendingClaim, answer: Answer) -> None:
         """The clerk has nothing for it: it sleeps, or was answered too late already."""
         assert isinstance(answer.after, Idle)
-        if self._sleepers.get(id(sleeper.exchange)) is not sleeper:
+        if self._pending.get(id(claim.exchange)) is not claim:
             return
-        sleeper.nothing = answer.reply
+        claim.nothing = answer.reply
         now = trio.current_time()
-        if sleeper.exchange.finishing_early or now >= sleeper.ends:
-            self._end(sleeper)
+        if claim.exchange.finishing_early or now >= claim.ends:
+            self._end(claim)
             return
         again = answer.after.again_seconds
-        due = sleeper.ends if again is None else min(sleeper.ends, now + again)
-        sleeper.timer = self._call_at(due, lambda: self._due(sleeper))
+        due = claim.ends if again is None else min(claim.ends, now + again)
+        claim.timer = self._call_at(due, lambda: self._due(claim))
 
     def woken(self, names: frozenset[str]) -> None:
         """What was committed may give work to whoever waits under one of these names."""
-        for sleeper in list(self._sleepers.values()):
-            if sleeper.nothing is not None and not names.isdisjoint(sleeper.names):
-                self._try(sleeper)
+        for claim in list(self._pending.values()):
+            if claim.nothing is not None and not names.isdisjoint(claim.names):
+                self._try(claim)
 
     def finish_early(self, exchange: Exchange) -> None:
         """A request stands behind it, or the daemon stops: it is answered now, or as soon as the clerk has
         looked.
         """
-        sleeper = self._sleepers.get(id(exchange))
-        if sleeper is not None and sleeper.nothing is not None:
-            self._end(sleeper)
+        claim = self._pending.get(id(exchange))
+        if claim is not None and claim.nothing is not None:
+            self._end(claim)
 
     def abandon(self, exchange: Exchange) -> None:
         """Its client is gone. What the clerk may yet claim for it is found by the same key, or runs out."""
-        sleeper = self._sleepers.get(id(exchange))
-        if sleeper is not None:
-            self._over(sleeper)
+        claim = self._pending.get(id(exchange))
+        if claim is not None:
+            self._over(claim)
 
-    def _due(self, sleeper: Sleeper) -> None:
-        if trio.current_time() >= sleeper.ends:
-            self._end(sleeper)
+    def _due(self, claim: PendingClaim) -> None:
+        if trio.current_time() >= claim.ends:
+            self._end(claim)
         else:
-            self._try(sleeper)
+            self._try(claim)
 
-    def _try(self, sleeper: Sleeper) -> None:
-        sleeper.nothing = None
-        if sleeper.timer is not None:
-            sleeper.timer.cancel()
-        self._submit(sleeper.command, sleeper)
+    def _try(self, claim: PendingClaim) -> None:
+        claim.nothing = None
+        if claim.timer is not None:
+            claim.timer.cancel()
+        self._submit(claim.command, claim)
 
-    def _end(self, sleeper: Sleeper) -> None:
-        nothing = sleeper.nothing
+    def _end(self, claim: PendingClaim) -> None:
+        nothing = claim.nothing
         assert nothing is not None, "a waiting request is answered before the clerk has looked"
-        sleeper.reply(nothing)
+        claim.reply(nothing)
 
-    def _over(self, sleeper: Sleeper) -> None:
-        self._sleepers.pop(id(sleeper.exchange), None)
-        if sleeper.timer is not None:
-            sleeper.timer.cancel()
+    def _over(self, claim: PendingClaim) -> None:
+        self._pending.pop(id(claim.exchange), None)
+        if claim.timer is not None:
+            claim.timer.cancel()

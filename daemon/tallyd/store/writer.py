@@ -1,8 +1,8 @@
-"""The writer's connection: the rows of a batch are gathered, and written together.
+"""The writer's connection: the rows of a batch are buffered, and written together.
 
-While it is ``gathering``, a command's rows are only *noted*. When the command is complete they are kept, and
+While it is ``buffering``, a command's rows are only *noted*. When the command is complete they are kept, and
 when it was refused they are dropped, and SQLite has heard of none of them. They are written before COMMIT
-(``settle``), one statement for all rows of a table; or as soon as anything else is executed here: so nothing
+(``flush``), one statement for all rows of a table; or as soon as anything else is executed here: so nothing
 is read that is older than what was noted.
 
 Why: a statement for each row and a savepoint for each command are a quarter of what a command costs in a
@@ -15,7 +15,7 @@ What it promises, whatever is executed when:
   something after it had noted rows, or something that is no SELECT) has a savepoint from there on.
 - Rows of one table are written in the order in which they were noted.
 - A row that SQLite refuses when its command is complete already is ``RowsRefused``: nobody can say whose it
-  was, the transaction must be rolled back, and its commands be run again, each alone and not gathering.
+  was, the transaction must be rolled back, and its commands be run again, each alone and not buffering.
 
 What it does not do: know commands, tables or their meaning, or begin and end transactions.
 """
@@ -38,12 +38,12 @@ class RowsRefused(apsw.Error):
 
 
 class Writer(apsw.Connection):
-    """Used by one thread. Not gathering, which it is at first, it writes each row as it is noted."""
+    """Used by one thread. Not buffering, which it is at first, it writes each row as it is noted."""
 
     def __init__(self, filename: str, flags: int, vfs: str | None, statementcachesize: int) -> None:
         super().__init__(filename, flags, vfs, statementcachesize)
-        self.gathering = False
-        self._gathered: dict[str, tuple[str, list[Values]]] = {}
+        self.buffering = False
+        self._buffered: dict[str, tuple[str, list[Values]]] = {}
         """By table: the one statement that its rows wait for."""
         self._own: list[tuple[str, str, Values]] = []
         """Rows of the command under way."""
@@ -56,14 +56,14 @@ class Writer(apsw.Connection):
         """What is noted and executed from here on is the command's."""
         assert not self._in_command, "a command was opened inside another"
         self._in_command = True
-        if not self.gathering:
+        if not self.buffering:
             self._save()
 
     def keep_command(self) -> None:
         """The command is complete. Raises RowsRefused."""
         own, self._own = self._own, []
         for table, statement, values in own:
-            self._gather(table, statement, values)
+            self._buffer(table, statement, values)
         self._close_command()
 
     def drop_command(self) -> None:
@@ -85,28 +85,28 @@ class Writer(apsw.Connection):
     # --- rows -----------------------------------------------------------------------------------------------
     def note(self, table: str, statement: str, values: Values) -> None:
         """One row of a table, by a statement that inserts or updates exactly one. Raises apsw.Error."""
-        if not self.gathering:
+        if not self.buffering:
             self._write(statement, [values])
         elif self._in_command:
             self._own.append((table, statement, values))
         else:
-            self._gather(table, statement, values)
+            self._buffer(table, statement, values)
 
-    def _gather(self, table: str, statement: str, values: Values) -> None:
-        waiting = self._gathered.get(table)
+    def _buffer(self, table: str, statement: str, values: Values) -> None:
+        waiting = self._buffered.get(table)
         if waiting is None or waiting[0] != statement:
             if waiting is not None:  # another statement could concern the same row
-                self.settle()
-            waiting = self._gathered[table] = (statement, [])
+                self.flush()
+            waiting = self._buffered[table] = (statement, [])
         waiting[1].append(values)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Writes the rows of the commands that are complete. Raises RowsRefused."""
-        gathered, self._gathered = self._gathered, {}
+        buffered, self._buffered = self._buffered, {}
         try:
-            if (first := gathered.pop(_FIRST, None)) is not None:
+            if (first := buffered.pop(_FIRST, None)) is not None:
                 self._write(*first)
-            for waiting in gathered.values():
+            for waiting in buffered.values():
                 self._write(*waiting)
         except (apsw.Error, AssertionError) as failure:
             raise RowsRefused(f"{type(failure).__name__}: {failure}") from failure
@@ -119,7 +119,7 @@ class Writer(apsw.Connection):
 
     def forget(self) -> None:
         """Before a ROLLBACK: whatever was noted is nothing."""
-        self._gathered = {}
+        self._buffered = {}
         self._own = []
         self._in_command = self._saved = False
 
@@ -134,8 +134,8 @@ class Writer(apsw.Connection):
         explain: int = -1,
     ) -> apsw.Cursor:
         """As apsw's, after all that was noted is written. Raises RowsRefused and apsw.Error."""
-        if self._gathered:
-            self.settle()
+        if self._buffered:
+            self.flush()
         if self._in_command and not self._saved and (self._own or not statements.startswith("SELECT")):
             self._save()
         if self._own:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tallyd.admission import Speaker, admit
-from tallyd.clerk.clerk import Clerk, Command, Reading
+from tallyd.clerk import AccessRecord, Clerk, Command
 from tallyd.clerk.hooks import Hooks
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
@@ -27,7 +27,7 @@ from tallyd.operations.results import Served
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import Reader
 from tallyd.service.bootstrap import adoption, bootstrap
-from tallyd.service.handlers import FENCED_READS, FIRST_STEPS, WRITES, reads
+from tallyd.service.handlers import EVENT_CHECKS, FENCED_READS, FIRST_STEPS, WRITES, reads
 from tallyd.service.sealing import settle_files
 from tallyd.store.opening import open_store
 from tallyd.store.store import Store
@@ -102,11 +102,13 @@ class Kernel:
         self.tx = Transaction(
             store.writer, store.keys, store.identity, self.ambient, self.leases, Log(store.writer)
         )
+        self.tx.event_checks = EVENT_CHECKS
         self.clerk = Clerk(self.tx, self.ambient, WRITES, FENCED_READS, self._hooks, first_steps=FIRST_STEPS)
         self.gate = Gate()
         self.reader = Reader(
             View(store.reader(), store.keys, store.identity, self.ambient.wall_ms), self.gate
         )
+        self.view.event_checks = EVENT_CHECKS
 
         self.vault = Vault(self.paths.data_dir, store.disk)
         self.vault.open()
@@ -193,10 +195,10 @@ class Kernel:
                 reply = encode_ok(done.result, done.revision, None)
             except Refusal as refusal:
                 reply, denied = encode_problem(refusal.problem), True
-            if self.reader.noted <= recorded:
+            if self.reader.accessed <= recorded:
                 return reply
-            recorded |= self.reader.noted
-            self.clerk.run([Reading(request, speaker, tuple(recorded), denied)])
+            recorded |= self.reader.accessed
+            self.clerk.run([AccessRecord(request, speaker, tuple(recorded), denied)])
 
     def write(self, op: str, args: Json, **how: Any) -> Json:
         """A mutation's reply, as a dict."""

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import pytest
 
 from tallyd.admission import Speaker
-from tallyd.clerk.clerk import Answer, Command, Errand
+from tallyd.clerk import Answer, Command, SystemCommand
 from tallyd.ledger import log
 from tallyd.ledger.verify import Walk
 from tallyd.operations import artifact_rows, artifacts
@@ -490,11 +490,13 @@ def test_an_upload_expires_when_it_says(kernel: Kernel) -> None:
     )
 
 
-EXPIRY = Errand(artifacts.EXPIRE, artifacts.expire)
+EXPIRY = SystemCommand(artifacts.EXPIRE, artifacts.expire)
 
 
 def test_the_row_is_written_as_it_was_shown(kernel: Kernel) -> None:
-    """The daemon's errand writes the expiry down, with an event; reads before and after it are the same."""
+    """The daemon's system command writes the expiry down, with an event; reads before and after it are the
+    same.
+    """
     upload, other = begin(kernel), begin(kernel)
     kernel.ok("artifact_upload_abort", {"upload_id": other["upload_id"]})
     kernel.ambient.advance(HOUR)
@@ -725,7 +727,7 @@ def erase(kernel: Kernel, upload: Json) -> object:
         done.append(artifacts.erase(tx, row))
         return True
 
-    assert kernel.clerk.run([Errand("test_erase", do)])[0].reply == b""
+    assert kernel.clerk.run([SystemCommand("test_erase", do)])[0].reply == b""
     return done[0]
 
 
@@ -774,7 +776,7 @@ def test_erasing_leaves_no_key_and_then_no_file(kernel: Kernel) -> None:
         artifacts.erased(tx, artifact_rows.with_files(tx, erasing=True)[0])
         return True
 
-    kernel.clerk.run([Errand("test_erased", done)])
+    kernel.clerk.run([SystemCommand("test_erased", done)])
     assert artifact_rows.with_files(kernel.view, erasing=True) == []
     assert artifact_of(kernel, upload)["state"] == "erased"
     assert b64decode(get(kernel, neighbour, 0)["result"]["data"]) == b"a neighbour"
@@ -932,7 +934,7 @@ def test_the_bytes_stand_nowhere_in_the_clear(kernel: Kernel) -> None:
 
 
 def test_the_log_of_all_of_it_verifies(kernel: Kernel) -> None:
-    """Every row, also of the daemon's own errands and of first transactions, matches its leaf and
+    """Every row, also of system commands and of first transactions, matches its leaf and
     commitments.
     """
     space = kernel.space(kernel.project())

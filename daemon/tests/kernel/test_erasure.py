@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from tallyd.clerk.clerk import Errand
+from tallyd.clerk import SystemCommand
 from tallyd.ledger.verify import Walk
 from tallyd.operations import erasure
 from tallystick.protocol.operation import Socket
@@ -33,16 +33,16 @@ def redact(kernel: Kernel, space: Json, made: Json, **how: object) -> Json:
 
 
 def finish(kernel: Kernel) -> None:
-    """The errand that ends what was begun."""
+    """The system command that ends what was begun."""
     rows = erasure.in_progress(kernel.view)
     until = rows[-1].position if rows else 0
     clean(kernel, until)
 
 
 def clean(kernel: Kernel, until: int) -> None:
-    """The errand behind a cleaning of what was erased up to that position."""
-    errand = partial(erasure.finish, erasure.Cleaned(until, ()))
-    kernel.clerk.run([Errand(erasure.FINISH, errand)])
+    """The system command behind a cleaning of what was erased up to that position."""
+    finish = partial(erasure.finish, erasure.Cleaned(until, ()))
+    kernel.clerk.run([SystemCommand(erasure.FINISH, finish)])
 
 
 def test_a_redacted_body_is_gone_from_every_read(kernel: Kernel, space: Json) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from tallyd.admission import Speaker
-from tallyd.clerk.clerk import Answer, Command
+from tallyd.clerk import Answer, Command
 from tallyd.ledger.transaction import Idle
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.operation import Socket

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from tallyd.clerk import Clerk
 from tallyd.clerk.refusals import RefusalMeter
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.verify import Walk
 from tallyd.operations import prepared
+from tallyd.service.handlers import FENCED_READS, WRITES
 from tallystick.protocol.digests import cod
 
 from .agents import Agent
@@ -482,7 +484,8 @@ def test_it_is_written_down_however_many_refusals_there_were(kernel: Kernel, pro
     """
     change = prepare(kernel, project)
     move(kernel, change)
-    kernel.clerk._refusals = RefusalMeter(per_minute_max=0)
+    none_at_all = RefusalMeter(per_minute_max=0)
+    kernel.clerk = Clerk(kernel.tx, kernel.ambient, WRITES, FENCED_READS, refusals=none_at_all)
     for _ in range(3):
         kernel.write("space_freeze", {"space_id": "space-none"}, project=project)
     before = len(kernel.dump()["log"])

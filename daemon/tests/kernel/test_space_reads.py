@@ -372,7 +372,7 @@ def test_ranges_are_bounded_by_the_items() -> None:
     for item in range(PAGE_ITEMS_MAX + 1):
         for reason in ("above_ceiling", "not_visible") * 3:
             counted.add(item, reason)
-        counted.settle()
+        counted.close_range()
     assert len(counted.ranges) == RANGES_MAX
     assert counted.ranges[0] == Range(0, 0, 3, "above_ceiling")
 

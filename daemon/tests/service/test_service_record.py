@@ -12,7 +12,7 @@ import pytest
 from kernel.kernel import Json, Kernel, TestAmbient
 
 from tallyd.admission import Admission
-from tallyd.clerk.clerk import Clerk
+from tallyd.clerk import Clerk
 from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.operations import contributions
 from tallyd.operations.diagnose import CHECKS, Place

@@ -1,4 +1,4 @@
-"""The writer's connection: gathered rows are written once, in order, and never too late for a reader."""
+"""The writer's connection: buffered rows are written once, in order, and never too late for a reader."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ALL = "SELECT position, said FROM items ORDER BY position"
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Writer]:
-    """A gathering writer inside a transaction, with a log and a table that refers to it."""
+    """A buffering writer inside a transaction, with a log and a table that refers to it."""
     writer = connect_writer(str(tmp_path / "db"), create=True, vfs=None)
     writer.execute("PRAGMA foreign_keys=ON").fetchall()
     writer.execute("CREATE TABLE log (position INTEGER PRIMARY KEY)")
     writer.execute("CREATE TABLE items (position INTEGER PRIMARY KEY REFERENCES log (position), said TEXT)")
     writer.execute("BEGIN IMMEDIATE")
-    writer.gathering = True
+    writer.buffering = True
     yield writer
     writer.close()
 
@@ -53,22 +53,22 @@ def test_rows_reach_sqlite_when_they_are_settled(db: Writer) -> None:
     add(db, 1)
     add(db, 2)
     assert written(db) == []
-    db.settle()
+    db.flush()
     assert written(db) == [(1, "x"), (2, "x")]
 
 
 def test_whatever_is_executed_sees_what_was_noted(db: Writer) -> None:
     """A read finds the rows of complete commands, and those of the command under way."""
-    db.gathering = False
+    db.buffering = False
     db.note("log", LOG, (3,))
-    db.gathering = True
+    db.buffering = True
     add(db, 1)
     db.open_command()
     db.note("items", ITEM, (3, "own"))
     assert rows(db) == [(1, "x"), (3, "own")]
     db.note("items", SAY, ("later", 3))
     db.keep_command()
-    db.settle()
+    db.flush()
     assert written(db) == [(1, "x"), (3, "later")]
 
 
@@ -76,7 +76,7 @@ def test_whatever_is_executed_sees_what_was_noted(db: Writer) -> None:
 def test_a_dropped_command_leaves_nothing(db: Writer, between: str | None) -> None:
     """Also where it read its own rows, or executed something that wrote, before it was dropped."""
     add(db, 1, "kept")
-    db.settle()
+    db.flush()
     db.open_command()
     if between is not None and between != ALL:
         db.execute(between)
@@ -115,12 +115,12 @@ def test_an_update_that_meets_no_row_is_refused(db: Writer) -> None:
     """A statement that is noted changes one row each time."""
     db.note("items", SAY, ("x", 7))
     with pytest.raises(RowsRefused, match="1 rows were noted, and 0 met"):
-        db.settle()
+        db.flush()
 
 
-def test_without_gathering_each_row_is_written_as_it_is_noted(db: Writer) -> None:
+def test_without_buffering_each_row_is_written_as_it_is_noted(db: Writer) -> None:
     """Then a refused row is its command's own, and dropping the command takes its rows back."""
-    db.gathering = False
+    db.buffering = False
     db.note("log", LOG, (1,))
     db.open_command()
     db.note("items", ITEM, (1, "x"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tallyd.admission import Admission
-from tallyd.clerk.clerk import Clerk, Handler
+from tallyd.clerk import Clerk, Handler
 from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.ledger.verify import Walk
 from tallyd.operations import frontiers
