@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallyd.door import Channel, DoorLimits, Exchange, Peer
-from tallyd.door.connection import ConnectionState, Load
+from tallyd.door.connection import ConnectionState
 from tallyd.door.exchange import Load
 from tallystick.protocol.operation import Socket
 
