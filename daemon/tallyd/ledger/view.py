@@ -1,7 +1,8 @@
 """What a command or a read sees of the store: one connection, the keys, and the few look-ups that all share.
 
 A view over the clerk's connection sees the transaction's own writes; one over a reader's connection sees what
-is durable. It holds no transaction itself and keeps nothing between two uses but ids, which never change.
+is durable. It holds no transaction itself and remembers nothing between two uses but ids, which never change,
+and of these a bounded number.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from tallyd.store.bodies import BodyStore, mac
 from tallyd.store.identity import Identity
 
 Value = int | str | bytes | float | None
+
+_REMEMBERED_IDS_MAX: Final = 16_384
+"""Ids that a view remembers of streams and projects, 2 MB; beyond it all are forgotten and read again."""
 
 
 class Sealed(Protocol):
@@ -123,7 +127,7 @@ class View:
         self.keys = keys
         self.bodies = bodies or BodyStore(keys.objects)
         self.cursors = Cursors(keys.cursor, identity.epoch.number, identity.epoch.nonce)
-        self._stream_ids: dict[int, str] = {log.REALM_STREAM: ids.REALM_ID}
+        self._stream_ids: dict[int, str] = {}
 
     @property
     def epoch(self) -> int:
@@ -189,11 +193,15 @@ class View:
 
     def resource_at(self, position: int) -> str:
         """The id of the object that a stream or project is named by: the resource of its first row."""
+        if position == log.REALM_STREAM:
+            return ids.REALM_ID
         known = self._stream_ids.get(position)
         if known is None:
             row = self.db.execute("SELECT resource FROM log WHERE position = ?", (position,)).fetchone()
             if row is None or row[0] is None:
                 raise LookupError(f"log row {position} names no object")
+            if len(self._stream_ids) >= _REMEMBERED_IDS_MAX:
+                self._stream_ids.clear()
             known = self._stream_ids[position] = str(row[0])
         return known
 

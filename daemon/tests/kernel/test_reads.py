@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tallyd.admission import Speaker, admit
+from tallyd.ledger import view as view_module
 from tallyd.ledger.view import View
 from tallyd.operations.events import Following
 from tallystick.protocol.digests import cod
@@ -354,3 +355,14 @@ def test_everything_stays_in_its_project(kernel: Kernel, space: Json) -> None:
         assert kernel.problem(kernel.read(op, args, project=other)) == "not-found"
     narrowed = kernel.read("events_read", {"source": space["project_id"], "limit": 1}, project=other)
     assert kernel.problem(narrowed) == "not-found"
+
+
+def test_a_view_remembers_a_bounded_number_of_ids(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many projects a reader has met, it remembers no more ids than its bound, each of them right."""
+    projects = [kernel.project(f"number {n}") for n in range(7)]
+    monkeypatch.setattr(view_module, "_REMEMBERED_IDS_MAX", 3)
+    for _ in range(2):
+        for project in projects:
+            shown = kernel.read("events_read", {"source": project, "limit": 10})["result"]["events"]
+            assert [event["project_id"] for event in shown] == [project]
+            assert len(kernel.view._stream_ids) <= 3
