@@ -73,16 +73,12 @@ def admit(view: View, request: AnyRequest, speaker: Speaker) -> Admission:
         raise not_found("realm", request.realm_id)
     agent = _who(view, speaker)
     admission = _admission(request, speaker, agent)
-    if request.project_id is not None and request.operation.name not in _PROJECT_NOT_LOOKED_AT:
+    if request.project_id is not None and request.operation.compares_project:
         project = view.project(request.project_id)
         if project is None or not admission.member(view, project.position):
             raise not_found("project", request.project_id)
         admission = msgspec.structs.replace(admission, project=project)
     return MODES[mode](view, request, speaker, admission)
-
-
-_PROJECT_NOT_LOOKED_AT: Final = frozenset({"invocation_claim", "invocation_complete"})
-"""KCP compares their project with nothing; it is part of the request's digest."""
 
 
 def _who(view: View, speaker: Speaker) -> AgentRow | None:

@@ -113,7 +113,7 @@ class CommandRunner:
             return self._guarded(name, lambda: self._begin(request, admission, wanted, first_step))
         self._tx.outside = command.outside
         answer = self._guarded(name, lambda: self._execute(request, admission, wanted))
-        if not isinstance(answer.after, Idle):
+        if answer.idle is None:
             self._hooks.executed(name, request.operation.socket)
         return answer
 
@@ -134,7 +134,7 @@ class CommandRunner:
         """
         work = first_step(self._tx, request, admission)
         entries.append_first_step(self._tx, request, admission, wanted.key)
-        return Answer(b"", after=work)
+        return Answer(b"", outside=work)
 
     def _execute(self, request: AnyRequest, admission: Admission, wanted: Intent) -> Answer:
         tx = self._tx
@@ -145,11 +145,11 @@ class CommandRunner:
             return problem_answer(done.problem)
         if isinstance(done, Idle):
             assert not tx.state_rows, "what found nothing to do has done something"
-            return Answer(encode_ok(done.result, None, None), after=done)
+            return Answer(encode_ok(done.result, None, None), idle=done)
         rows = entries.append_applied(tx, request, admission, wanted, done)
         reply = self._reply(rows[0])
         judge_reply(reply)
-        return Answer(reply, _sources(rows), done.after, frozenset(tx.wakes))
+        return Answer(reply, _sources(rows), follow_up=done.follow_up, wakes=frozenset(tx.wakes))
 
     def _reply(self, row: LogRow) -> bytes:
         """The reply of a command from its row: the first reply and each replay are made by this."""

@@ -6,12 +6,12 @@ These are values that the service makes and the clerk reads. They decide nothing
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from tallyd.admission import Speaker
-from tallyd.ledger.transaction import Transaction
+from tallyd.ledger.transaction import Idle, Transaction
 from tallystick.protocol.envelope import AnyRequest, encode_problem
 from tallystick.protocol.problems import Problem
 
@@ -53,9 +53,14 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     reply: bytes
     sources: tuple[int, ...] = ()
     """Projects that have a new event; 0 is the realm."""
-    after: object | None = None
-    """What is to be done outside the store, now that the command is durable. An empty reply beside it means
-    that the client is answered later; beside ``Idle`` the reply is for a client that does not wait."""
+    idle: Idle | None = None
+    """The command found nothing to do: the reply is for a client that waits no longer."""
+    outside: Any = None
+    """The first of two transactions is durable: the work to be done before the second. Nobody is answered."""
+    follow_up: Callable[[Any], object] | None = None
+    """File I/O to be done, now that the command is durable, before the reply goes out."""
+    problem: Problem | None = None
+    """Why it was refused; the reply says so too."""
     wakes: frozenset[str] = frozenset()
     """Deployments and actors: a claim that waits under one of these names may find work now."""
 
@@ -66,4 +71,4 @@ RECORDED: Final = Answer(b"")
 
 def problem_answer(problem: Problem) -> Answer:
     """The answer to a command that was refused."""
-    return Answer(encode_problem(problem))
+    return Answer(encode_problem(problem), problem=problem)

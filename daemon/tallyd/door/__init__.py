@@ -37,6 +37,7 @@ from tallyd.door.exchange import Exchange
 from tallyd.door.interface import Dispatcher, DoorLimits, ListenRefused, Parsed
 from tallyd.door.pump import Door
 from tallyd.door.timers import Timer
+from tallyd.door.waker import Wakers
 
 __all__ = [
     "Channel",
@@ -48,4 +49,5 @@ __all__ = [
     "Parsed",
     "Peer",
     "Timer",
+    "Wakers",
 ]

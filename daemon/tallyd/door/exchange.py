@@ -67,6 +67,7 @@ class Exchange:
         "finishing_early",
         "last",
         "waits",
+        "wake",
     )
 
     def __init__(self, connection: ConnectionBase, concurrent: bool, waits: bool) -> None:
@@ -82,6 +83,9 @@ class Exchange:
         """The connection ends when this reply is sent."""
         self.abandoned = False
         """The client is gone, or the request failed and the door has answered it: a reply is dropped."""
+        self.wake: Callable[[], object] | None = None
+        """Set by whoever sleeps for this request: ends the sleep, so that it looks at ``finishing_early`` and
+        ``abandoned``."""
 
     @property
     def channel(self) -> Channel:

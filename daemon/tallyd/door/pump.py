@@ -76,13 +76,18 @@ class Door(Generic[P]):
     except what ``waker`` returns."""
 
     def __init__(
-        self, dispatcher: Dispatcher[P], caps: DoorLimits = DEFAULT_LIMITS, poller: Poller | None = None
+        self,
+        dispatcher: Dispatcher[P],
+        caps: DoorLimits = DEFAULT_LIMITS,
+        poller: Poller | None = None,
+        wakers: Wakers | None = None,
     ) -> None:
+        """``wakers`` are given where something needs one before there is a door; the door closes them."""
         self._dispatcher = dispatcher
         self._caps = caps
         self._connections_max = min(caps.connections_max, room_for_connections())
         self._poller = poller if poller is not None else default_poller()
-        self._wakers = Wakers()
+        self._wakers = Wakers() if wakers is None else wakers
         self._wakers_descriptor = self._wakers.fileno()
         self._poller.add(self._wakers_descriptor, READ)
         self._timers = Timers()

@@ -8,7 +8,7 @@ for the log row's commitments; the log row itself is written by the clerk when t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -50,8 +50,9 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     revision: int | None = None
     cursor: bool = True
     """Whether the reply tells the project cursor after the command's last event."""
-    after: object | None = None
-    """What is to be done outside the store once the command is durable: the service knows what it means."""
+    follow_up: Callable[[Any], object] | None = None
+    """File I/O that is done on a thread once the command is durable, and before it is answered. It is given
+    the daemon as its families see it."""
 
 
 class Refused(msgspec.Struct, frozen=True):

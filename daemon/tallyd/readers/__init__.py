@@ -5,9 +5,9 @@ commit's flush; to keep reads and the write-ahead log's reset out of each other'
 followers sleep until their own source is committed to (``waiters``).
 
 **What holds.** A read sees what is durable, and one moment of it. No transaction is open while anybody waits.
-A waiter costs nothing until a commit concerns its source, and is looked after once a batch. What may take
+A follower costs nothing until a commit concerns its source, and is woken once a batch. What may take
 long (a filtered list, a diagnosis) runs on a thread, with a connection of its own, in pieces.
 
 **What it does not do.** It decides no authority (``admission``), and knows no operation: what a read does
-stands in ``operations``.
+stands in ``families``.
 """

@@ -8,19 +8,41 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 import apsw
+import msgspec
+import trio
 
 from tallyd.ledger.view import View
 from tallyd.readers.gate import Gate
 from tallystick.protocol import limits
-from tallystick.protocol.problems import unavailable
+from tallystick.protocol.problems import Refusal, unavailable
 
 T = TypeVar("T")
 
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 """SQLite virtual machine steps between two looks at the gate: about a millisecond."""
+
+
+class Seen(msgspec.Struct, Generic[T], frozen=True):
+    """What one look came to: what it found, or why it was refused; and the sensitive objects that it looked
+    at, whose reading is put on record before anything is served.
+    """
+
+    outcome: T | Refusal
+    accessed: frozenset[str]
+
+    @property
+    def denied(self) -> bool:
+        """Whether it was refused."""
+        return isinstance(self.outcome, Refusal)
+
+    def value(self) -> T:
+        """What was found. Raises the refusal."""
+        if isinstance(self.outcome, Refusal):
+            raise self.outcome
+        return self.outcome
 
 
 class Reader:
@@ -41,18 +63,21 @@ class Reader:
         """Sensitive objects that the last read looked at: their reading is recorded before it is served."""
         return frozenset(self._view.sensitive)
 
-    def try_read(self, read: Callable[[View], T]) -> T | None:
-        """The result, or None while the gate is closed: come again when it opens."""
+    def try_look(self, look: Callable[[View], T]) -> Seen[T] | None:
+        """One look, now; None while the gate is closed. On the loop."""
         if not self._gate.try_enter():
             return None
-        return self._in_transaction(read)
+        try:
+            return Seen(self._in_transaction(look), self.accessed)
+        except Refusal as refusal:
+            return Seen(refusal, self.accessed)
 
-    def read(self, read: Callable[[View], T]) -> T:
-        """The result, waiting for the gate. Not on the loop."""
+    def read(self, look: Callable[[View], T]) -> T:
+        """What a look finds, waiting for the gate. Not on the loop. Raises what the look raises."""
         self._gate.enter()
-        return self._in_transaction(read)
+        return self._in_transaction(look)
 
-    def _in_transaction(self, read: Callable[[View], T]) -> T:
+    def _in_transaction(self, look: Callable[[View], T]) -> T:
         """The gate was entered, and is left here. Raises Refusal ``unavailable`` where the read was
         interrupted.
         """
@@ -62,7 +87,7 @@ class Reader:
         try:
             db.execute("BEGIN")
             try:
-                return read(self._view)
+                return look(self._view)
             finally:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
@@ -85,3 +110,34 @@ class Reader:
 
     def close(self) -> None:
         self._view.db.close()
+
+
+class LoopReader:
+    """The loop's reader. A task that meets a closed gate sleeps until it opens; the loop never blocks."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._gate_opened = trio.lowlevel.ParkingLot()
+
+    def try_look(self, look: Callable[[View], T]) -> Seen[T] | None:
+        """One look, now; None while the gate is closed."""
+        return self._reader.try_look(look)
+
+    async def look(self, look: Callable[[View], T]) -> Seen[T]:
+        """One look, as soon as the gate is open. It is made before anything else runs on the loop."""
+        while True:
+            seen = self._reader.try_look(look)
+            if seen is not None:
+                return seen
+            await self._gate_opened.park()
+
+    async def read(self, look: Callable[[View], T]) -> T:
+        """What a look finds. Raises Refusal."""
+        return (await self.look(look)).value()
+
+    def gate_opened(self) -> None:
+        """The gate is open again. On the loop."""
+        self._gate_opened.unpark_all()
+
+    def close(self) -> None:
+        self._reader.close()

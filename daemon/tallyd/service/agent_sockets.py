@@ -17,14 +17,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
+import trio
+
 from tallyd.door import Channel, Door, ListenRefused
+from tallyd.families.agents import PARENT, directory
 from tallyd.ledger import agents, ids
 from tallyd.ledger.agents import AgentRow
-from tallyd.operations.agents import PARENT, directory
-from tallyd.readers.reads import Reader
+from tallyd.readers.reads import LoopReader
 from tallyd.service.lines import Parsed
 from tallystick.paths import CLIENT_ALIAS, CLIENT_SOCKET, WORKER_ALIAS, WORKER_SOCKET
 from tallystick.protocol.operation import Socket
@@ -40,23 +42,33 @@ _OPEN_SOCKET: Final = 0o666
 class AgentSockets:
     """On the loop."""
 
-    def __init__(self, door: Door[Parsed], reader: Reader, runtime_dir: str) -> None:
+    def __init__(self, door: Door[Parsed], reader: LoopReader, runtime_dir: str) -> None:
         self._door = door
         self._reader = reader
         self._runtime_dir = runtime_dir
         self._listening: dict[str, tuple[Channel, ...]] = {}
         self._failed: dict[str, str] = {}
         """Why agents have no sockets, as it was logged."""
-        self._due = False
+        self._due = trio.Event()
         self._begun = False
         self._passable: bool | None = None
 
     def compare(self) -> None:
-        """Makes what there is what there should be."""
-        rows = self._reader.try_read(agents.active)
-        self._due = rows is None
-        if rows is None:
-            return
+        """Makes what there is what there should be; when the gate opens, where it is closed."""
+        seen = self._reader.try_look(agents.active)
+        if seen is None:
+            self._due.set()
+        else:
+            self._apply(seen.value())
+
+    async def run(self) -> None:
+        """Until canceled: makes the comparisons that a closed gate kept back."""
+        while True:
+            await self._due.wait()
+            self._due = trio.Event()
+            self._apply(await self._reader.read(agents.active))
+
+    def _apply(self, rows: Sequence[AgentRow]) -> None:
         wanted = {row.agent_id: row for row in rows}
         if not self._begun:
             self._sweep(wanted.keys())
@@ -70,11 +82,6 @@ class AgentSockets:
                 self._make_directory(row)  # its sockets are bound anew when they are found lost
         self._failed = {name: why for name, why in self._failed.items() if name in wanted}
         self._begun = True
-
-    def reopened(self) -> None:
-        """The gate is open again: a comparison that it kept back is made now."""
-        if self._due:
-            self.compare()
 
     def _path(self, agent_id: str) -> str:
         return os.path.join(self._runtime_dir, directory(agent_id))

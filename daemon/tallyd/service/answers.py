@@ -1,13 +1,12 @@
-"""Lines of reply, and who asks: what dispatcher, reads and waits share."""
+"""Lines of reply, and who asks: what the modules of the service share."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 from tallyd.admission import Speaker
-from tallyd.door import Channel, Exchange
-from tallyd.operations.results import FileIO, Served
+from tallyd.door import Channel
+from tallyd.families.shared.results import FileIO, Served
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import encode_ok, encode_problem
 from tallystick.protocol.problems import Refusal, internal
@@ -25,6 +24,11 @@ def refused(refusal: Refusal) -> bytes:
     return encode_problem(refusal.problem)
 
 
+def failed() -> bytes:
+    """The line of a request on which the daemon failed."""
+    return refused(internal("the daemon failed on this request, which is a defect; its log says more"))
+
+
 def served(found: Served) -> bytes:
     """The line of a read."""
     reply = encode_ok(found.result, found.revision, None)
@@ -34,20 +38,12 @@ def served(found: Served) -> bytes:
     return reply
 
 
-def done(file_io: FileIO) -> bytes:
-    """Runs a read's file I/O, on the thread that calls, and gives its reply line."""
+def done(io: FileIO) -> bytes:
+    """The line of a read whose file I/O is done here: on a thread."""
     try:
-        return served(file_io())
+        return served(io())
     except Refusal as refusal:
         return refused(refusal)
     except Exception:
         logger.exception("reading or writing an artifact's file failed, which is a defect")
         return refused(internal("an artifact's file could not be used; the daemon's log says why"))
-
-
-def guarded(exchange: Exchange, begin: Callable[[], None]) -> None:
-    """Begins something; a refusal of it answers."""
-    try:
-        begin()
-    except Refusal as refusal:
-        exchange.reply(refused(refusal))

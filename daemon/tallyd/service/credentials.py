@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -69,13 +68,12 @@ class Credentials:
         agent = agents.by_credential(view, credential.secret)
         return agent.agent_id if agent is not None and agent.active(view.wall_ms()) else None
 
-    def answer(self, exchange: Exchange, credential: Credential, actor: str | None) -> None:
-        """Lets the connection speak as ``actor`` from now on, or as nobody."""
+    def admit(self, exchange: Exchange, credential: Credential, actor: str | None) -> bytes:
+        """Lets the connection speak as ``actor`` from now on, or as nobody. Returns the reply."""
         speaks = UNKNOWN if actor is None else actor
         exchange.adopt(msgspec.structs.replace(exchange.channel, actor=speaks, strength="credential"))
         if actor is not None:
-            exchange.reply(encode_ok(msgspec.json.encode({"actor": actor}), None, None))
-            return
+            return encode_ok(msgspec.json.encode({"actor": actor}), None, None)
         refusal = unauthenticated(
             "the credential is wrong, expired or revoked; ask the owner for another one"
         )
@@ -83,11 +81,9 @@ class Credentials:
             refusal = invalid(
                 f'{OPERATION} is {{"op":"{OPERATION}","args":{{"credential":"…"}}}} and nothing else'
             )
-        line = encode_problem(refusal.problem)
-        reply: Callable[[bytes], None] = (
-            exchange.reply if exchange.strike() < WRONG_MAX else exchange.reply_last
-        )
-        reply(line)
+        if exchange.strike() >= WRONG_MAX:
+            exchange.last = True
+        return encode_problem(refusal.problem)
 
 
 def owner_channel(socket: Socket, path: str, uid: int, *, by_credential: bool) -> Channel:

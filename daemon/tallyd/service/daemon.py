@@ -21,30 +21,37 @@ from msgspec import UNSET
 
 from tallyd.clerk import Clerk
 from tallyd.clerk.hooks import AbortHook, Hooks, NoHooks
-from tallyd.door import Door, ListenRefused
+from tallyd.door import Door, ListenRefused, Wakers
+from tallyd.families.artifacts import rows
+from tallyd.families.service.about import implementation_version
 from tallyd.ledger import times
 from tallyd.ledger.leases import Leases
-from tallyd.ledger.log import Log
+from tallyd.ledger.log import REALM_STREAM, Log
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
-from tallyd.operations import artifact_rows
-from tallyd.operations.diagnose import Place
-from tallyd.operations.service import implementation_version
 from tallyd.readers.gate import Gate
-from tallyd.readers.reads import Reader
-from tallyd.service import handlers
+from tallyd.readers.reads import LoopReader, Reader
+from tallyd.readers.waiters import Waiters
 from tallyd.service.agent_sockets import AgentSockets
 from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.checkpointer import Checkpointer
+from tallyd.service.commands import Commands, Touched
 from tallyd.service.config import Settings
 from tallyd.service.credentials import Credentials, owner_channel
 from tallyd.service.dispatcher import Dispatcher
 from tallyd.service.driver import Driver
-from tallyd.service.erasing import Eraser
-from tallyd.service.housekeeping import Housekeeping
-from tallyd.service.lines import Parsed
+from tallyd.service.errands import ErrandRunner
+from tallyd.service.follows import Follows
+from tallyd.service.host import DaemonHost
+from tallyd.service.lines import Lines, Parsed
+from tallyd.service.outside import Outsides
+from tallyd.service.pending_claims import PendingClaims
+from tallyd.service.read_turns import ReadTurns
+from tallyd.service.reads import Reads
 from tallyd.service.ready import Readiness
-from tallyd.service.sealing import Sealer
+from tallyd.service.records import AccessRecords
+from tallyd.service.tasks import Tasks
+from tallyd.service.wiring import WIRING
 from tallyd.store.ambient import Ambient
 from tallyd.store.opening import open_store
 from tallyd.store.refusals import ExitCode, StartRefused
@@ -85,8 +92,7 @@ class Daemon:
         self._stop = trio.Event()
 
     def open(self) -> None:
-        """Opens the store and makes everything that needs no loop."""
-        handlers.check_complete()
+        """Opens the store and makes everything that runs. Raises StartRefused."""
         options, ambient = self._options, self._ambient
         self._store = store = open_store(
             options.paths,
@@ -101,45 +107,87 @@ class Daemon:
             logger.warning("%s", note)
         self._gate = Gate()
         self._leases = Leases(ambient.monotonic)
-        log = Log(store.writer)
-        tx = Transaction(store.writer, store.keys, store.identity, ambient, self._leases, log)
-        tx.orders, tx.event_checks = options.settings.as_orders(), handlers.EVENT_CHECKS
-        hooks: Hooks | None = options.hook
-        clerk = Clerk(
-            tx,
-            ambient,
-            handlers.WRITES,
-            handlers.FENCED_READS,
-            hooks,
-            first_steps=handlers.FIRST_STEPS,
-        )
-        self._clerk = clerk
+        self._hooks: Hooks = options.hook or NoHooks()
+        self._clerk = self._make_clerk()
         self._checkpointer = Checkpointer(store)
-        self._driver = Driver(clerk, store, self._gate, self._checkpointer.committed)
-        self._reader = self._new_reader()
+        self._driver = Driver(self._clerk, store, self._gate, self._checkpointer.committed)
+        self._reader = LoopReader(self._new_reader())
         self._vault = self._open_vault()
-        self._sealer = Sealer(self._vault, self._new_reader, hooks or NoHooks())
-        self._dispatcher = Dispatcher(
-            self._driver,
-            self._reader,
+        self._make_loop()
+        self._listen()
+
+    def _make_clerk(self) -> Clerk:
+        store, settings = self._store, self._options.settings
+        log = Log(store.writer)
+        tx = Transaction(store.writer, store.keys, store.identity, self._ambient, self._leases, log)
+        tx.orders, tx.event_checks = settings.as_orders(), WIRING.event_checks
+        return Clerk(
+            tx,
+            self._ambient,
+            WIRING.writes,
+            WIRING.fenced_reads,
+            self._hooks,
+            first_steps=WIRING.first_steps,
+        )
+
+    def _make_loop(self) -> None:
+        """What runs on the loop: nothing of it does anything before ``serve``."""
+        self._wakers = Wakers()
+        self._tasks = Tasks()
+        running: dict[str, trio.Event] = {}
+        self._host = DaemonHost(
+            WIRING.families,
+            self._store,
+            self._vault,
             self._new_reader,
-            Place(store.filesystem, self._vault.fault),
             self._status,
             self.stop,
-            Credentials(options.settings.owner_credential_sha256),
-            self._realm_written,
-            self._erased,
-            self._vault,
-            self._sealer,
-            options.batch_hold,
+            running,
         )
-        self._door: Door[Parsed] = Door(self._dispatcher)
-        self._housekeeping = Housekeeping(self._reader, self._dispatcher.submit, self._sealer)
-        self._eraser = Eraser(
-            store, self._vault, self._reader, self._new_reader, self._driver, self._dispatcher.submit
+        self._outsides = Outsides(self._host, self._hooks, self._tasks, running)
+        self._commands = commands = Commands(
+            self._driver, self._wakers.waker(lambda: None), self._outsides.go_on, self._options.batch_hold
         )
-        self._agents = AgentSockets(self._door, self._reader, options.paths.runtime_dir)
-        self._listen()
+        records = AccessRecords(commands)
+        self._claims = PendingClaims(commands)
+        self._waiters = Waiters()
+        self._follows = Follows(self._reader, self._waiters, records)
+        self._dispatcher = Dispatcher(
+            Lines(WIRING.handlers),
+            commands,
+            self._claims,
+            Reads(
+                self._reader,
+                self._new_reader,
+                self._host,
+                ReadTurns(lambda: commands.busy),
+                records,
+                self._tasks,
+            ),
+            self._follows,
+            Credentials(self._options.settings.owner_credential_sha256),
+            self._reader,
+            self._tasks,
+        )
+        self._door: Door[Parsed] = Door(self._dispatcher, wakers=self._wakers)
+        self._errands = [
+            ErrandRunner(errand, self._reader, commands, self._driver, self._host)
+            for family in WIRING.families
+            for errand in family.errands
+        ]
+        self._agents = AgentSockets(self._door, self._reader, self._options.paths.runtime_dir)
+        commands.listen(self._touched)
+
+    def _touched(self, touched: Touched) -> None:
+        """A batch is durable, and its replies are given: whoever waits for what it touched is told."""
+        if REALM_STREAM in touched.sources:
+            self._compare_agents()
+        if touched.sources:
+            self._waiters.committed(touched.sources)
+        if touched.names:
+            self._claims.woken(touched.names)
+        for errand in self._errands:
+            errand.touched(touched)
 
     def _listen(self) -> None:
         """Binds the owner's sockets; who connects waits until ``serve``. Raises StartRefused."""
@@ -164,9 +212,9 @@ class Daemon:
         except StartRefused:
             self._let_go()
             raise
-        known = self._reader.read(
-            lambda view: (artifact_rows.open_uploads(view), artifact_rows.sealed_files(view))
-        )
+        reader = self._new_reader()
+        known = reader.read(lambda view: (rows.open_uploads(view), rows.sealed_files(view)))
+        reader.close()
         try:
             vault.sweep(*known)
         except OSError as failure:
@@ -182,7 +230,7 @@ class Daemon:
     def _new_reader(self) -> Reader:
         store = self._store
         view = View(store.reader(), store.keys, store.identity, self._ambient.wall_ms)
-        view.orders, view.event_checks = self._options.settings.as_orders(), handlers.EVENT_CHECKS
+        view.orders, view.event_checks = self._options.settings.as_orders(), WIRING.event_checks
         return Reader(view, self._gate)
 
     def stop(self) -> None:
@@ -194,16 +242,13 @@ class Daemon:
         """Runs until stopped; returns the exit code, 0."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self._signals)  # before READY: who hears it may stop us at once
-            self._dispatcher.attach(self._door, nursery)
-            self._driver.start(self._door.waker(self._dispatcher.collect))
-            self._gate.on_open(self._door.waker(self._reopened))
+            await nursery.start(self._tasks.run)
+            self._driver.start(self._wakers.waker(self._commands.collect))
+            self._gate.on_open(self._wakers.waker(self._reader.gate_opened))
             self._checkpointer.start(self._driver)
             self._agents.compare()
             nursery.start_soon(self._door.run)
-            nursery.start_soon(self._eraser.run)
-            self._eraser.due()
-            nursery.start_soon(self._stay_ours)
-            nursery.start_soon(self._housekeeping.run)
+            self._keep_up()
             self._readiness.ready(self._options.paths)
             await self._stop.wait()
             await self._drain()
@@ -211,20 +256,18 @@ class Daemon:
         self._close()
         return 0
 
-    def _erased(self) -> None:
-        self._eraser.due()
-
-    def _realm_written(self) -> None:
-        self._compare_agents()
+    def _keep_up(self) -> None:
+        """Starts what the daemon does of itself."""
+        self._tasks.keep_up("looking after locks and sockets", self._stay_ours)
+        self._tasks.keep_up("cleaning up when idle", self._commands.clean_up_when_idle)
+        self._tasks.keep_up("agents' sockets", self._agents.run)
+        for errand in self._errands:
+            self._tasks.keep_up(errand.name, errand.run)
 
     def _compare_agents(self) -> None:
         """Agents' sockets appear and go with their agents."""
-        if not self._dispatcher.stopping:
+        if not self._commands.stopping:
             self._agents.compare()
-
-    def _reopened(self) -> None:
-        self._dispatcher.reopened()
-        self._agents.reopened()
 
     async def _signals(self, task_status: trio.TaskStatus[None]) -> None:
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received:
@@ -254,7 +297,8 @@ class Daemon:
     async def _drain(self) -> None:
         """Nothing new, no waits, and an answer for all that was taken."""
         self._readiness.stopping()
-        self._dispatcher.stopping = True
+        self._commands.stopping = True
+        self._follows.stopping = True
         self._door.stop_accepting()
         self._door.end_waits()
         with trio.move_on_after(limits.DRAIN_SECONDS_MAX) as scope:
@@ -264,7 +308,7 @@ class Daemon:
                 "the drain took longer than %d s; what was not answered is unknown to its client",
                 limits.DRAIN_SECONDS_MAX,
             )
-        await self._sealer.stop()
+        await self._outsides.stop()
         await trio.to_thread.run_sync(self._driver.stop)
 
     def _close(self) -> None:
@@ -303,10 +347,10 @@ class Daemon:
             wal_bytes=store.wal_bytes(),
             log_entries=position + 1,
             connections=self._door.connections,
-            queued_commands=self._dispatcher.queued,
-            waiters=self._dispatcher.waiters,
+            queued_commands=self._commands.queued,
+            waiters=len(self._follows) + len(self._claims),
             leases=len(self._leases),
-            stopping=self._dispatcher.stopping,
+            stopping=self._commands.stopping,
         )
 
 

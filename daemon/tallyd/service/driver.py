@@ -14,29 +14,50 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Final, Protocol
+from typing import Final
 
 import apsw
 import trio
 
 from tallyd.clerk import Answer, Clerk, Member, SyncFailed
+from tallyd.clerk.members import problem_answer
+from tallyd.door import Exchange
 from tallyd.readers.gate import Gate
 from tallyd.store.refusals import ExitCode
 from tallyd.store.store import Store
 from tallystick.protocol import limits
-from tallystick.protocol.envelope import encode_problem
 from tallystick.protocol.problems import unavailable
 
 logger = logging.getLogger("tallyd.driver")
 
 
-class Replied(Protocol):
-    """Whoever is told a command's reply: the exchange that it came by, as a rule."""
+class Promise:
+    """The answer to a member of a batch, for the task that waits for it. On the loop."""
 
-    def reply(self, line: bytes) -> None: ...
+    __slots__ = ("_answer", "_given")
+
+    def __init__(self) -> None:
+        self._given = trio.Event()
+        self._answer: Answer | None = None
+
+    def keep(self, answer: Answer) -> None:
+        """Gives the answer."""
+        self._answer = answer
+        self._given.set()
+
+    def renew(self) -> None:
+        """Another answer is to come."""
+        self._given = trio.Event()
+
+    async def answer(self) -> Answer:
+        """Waits for the answer."""
+        await self._given.wait()
+        assert self._answer is not None
+        return self._answer
 
 
-Pair = tuple[Member, Replied]
+Pair = tuple[Member, Exchange | Promise]
+"""A member of a batch, and whoever is told its answer: a client's command by its exchange, as a rule."""
 
 
 class Done:
@@ -168,7 +189,7 @@ class Driver:
             unknown = unavailable(
                 "the daemon failed on this batch; send the same key again", outcome="unknown"
             ).problem
-            return [Answer(encode_problem(unknown)) for _ in batch]
+            return [problem_answer(unknown) for _ in batch]
         self.durable = self._clerk.durable
         self._committed()
         return answers

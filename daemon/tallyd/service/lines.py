@@ -7,21 +7,24 @@ which takes a microsecond a byte: of a long line that is done on a thread (``Par
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
 
 import msgspec
 
 from tallyd.door import Channel
+from tallyd.families.shared.family import FencedReadHandler, Handler, Key, WaitHandler, WriteHandler
 from tallyd.service.answers import refused
 from tallyd.service.credentials import Credential, shown
-from tallyd.service.handlers import FIRST_STEPS
 from tallystick.protocol import ijson, limits
 from tallystick.protocol.envelope import AnyRequest, request_of
-from tallystick.protocol.operation import Kind
 from tallystick.protocol.problems import Refusal, invalid
 
-CLERKS: Final = frozenset({Kind.WRITE, Kind.FENCED_READ})
-"""Kinds of operation that the clerk does."""
+
+class Asked(msgspec.Struct, frozen=True, eq=False):
+    """A request, and who answers it."""
+
+    request: AnyRequest
+    handler: Handler
 
 
 class Parsed(msgspec.Struct, frozen=True, eq=False):
@@ -29,41 +32,52 @@ class Parsed(msgspec.Struct, frozen=True, eq=False):
 
     concurrent: bool
     waits: bool
-    request: AnyRequest | None = None
+    asked: Asked | None = None
     refusal: bytes | None = None
     credential: Credential | None = None
     doubtful: bytes | None = None
     """A long line that is no strict JSON."""
 
 
-def parse(line: bytes, channel: Channel) -> Parsed:
-    """A line, at once. Never raises."""
-    try:
-        return _parsed(ijson.accept(line), channel)
-    except ijson.NotAccepted:
-        if len(line) > limits.REFUSED_AT_ONCE_BYTES_MAX:
-            return Parsed(False, False, doubtful=line)
-        return read_for_fault(line, channel)
+class Lines:
+    """Reads lines for one set of handlers."""
+
+    def __init__(self, handlers: Mapping[Key, Handler]) -> None:
+        self._handlers = handlers
+
+    def parse(self, line: bytes, channel: Channel) -> Parsed:
+        """A line, at once. Never raises."""
+        try:
+            return self._parsed(ijson.accept(line), channel)
+        except ijson.NotAccepted:
+            if len(line) > limits.REFUSED_AT_ONCE_BYTES_MAX:
+                return Parsed(False, False, doubtful=line)
+            return self.read_for_fault(line, channel)
+
+    def read_for_fault(self, line: bytes, channel: Channel) -> Parsed:
+        """A line that was not accepted, with the reason. From any thread."""
+        try:
+            return self._parsed(ijson.read(line), channel)
+        except ijson.NotStrict as fault:
+            return Parsed(False, False, refusal=refused(invalid(fault.detail)))
+
+    def _parsed(self, value: ijson.JsonValue, channel: Channel) -> Parsed:
+        credential = shown(value)
+        if credential is not None:
+            return Parsed(False, False, credential=credential)
+        try:
+            request = request_of(value, channel.socket)
+        except Refusal as refusal:
+            return Parsed(False, False, refusal=refused(refusal))
+        handler = self._handlers[channel.socket, request.operation.name]
+        waits = isinstance(handler, WaitHandler) or request.operation.waits
+        return Parsed(_is_concurrent(handler), waits, Asked(request, handler))
 
 
-def read_for_fault(line: bytes, channel: Channel) -> Parsed:
-    """A line that was not accepted, with the reason."""
-    try:
-        return _parsed(ijson.read(line), channel)
-    except ijson.NotStrict as fault:
-        return Parsed(False, False, refusal=refused(invalid(fault.detail)))
-
-
-def _parsed(value: ijson.JsonValue, channel: Channel) -> Parsed:
-    credential = shown(value)
-    if credential is not None:
-        return Parsed(False, False, credential=credential)
-    try:
-        request = request_of(value, channel.socket)
-    except Refusal as refusal:
-        return Parsed(False, False, refusal=refused(refusal))
-    kind = request.operation.kind
-    # What has two transactions is answered before anything behind it on its connection begins.
-    whole = kind in CLERKS and (channel.socket, request.operation.name) not in FIRST_STEPS
-    waits = kind is Kind.WAIT or request.operation.waits
-    return Parsed(whole and not waits, waits, request)
+def _is_concurrent(handler: Handler) -> bool:
+    """Whether several may be in flight on a connection: commands of one transaction. What has two, or waits,
+    is answered before anything behind it on its connection begins.
+    """
+    if isinstance(handler, WriteHandler):
+        return handler.first_step is None and handler.pending is None
+    return isinstance(handler, FencedReadHandler)

@@ -17,8 +17,8 @@ from typing import Final
 import trio
 
 from tallyd.clerk.hooks import AbortHook
-from tallyd.operations.agents import is_agents_directory
-from tallyd.operations.service import implementation_version
+from tallyd.families.agents import is_agents_directory
+from tallyd.families.service.about import implementation_version
 from tallyd.service import config, logs
 from tallyd.service.daemon import Daemon, Options, serve
 from tallyd.service.ready import Readiness

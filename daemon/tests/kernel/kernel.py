@@ -17,13 +17,14 @@ from typing import Any
 from tallyd.admission import Speaker, admit
 from tallyd.clerk import AccessRecord, Clerk, Command
 from tallyd.clerk.hooks import Hooks
+from tallyd.families.artifacts import rows as artifact_rows
+from tallyd.families.artifacts import transfer as artifact_bytes
+from tallyd.families.artifacts.uploads import Ended
+from tallyd.families.shared.results import Served
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
-from tallyd.operations import artifact_bytes, artifact_rows
-from tallyd.operations.artifacts import Ended
-from tallyd.operations.results import Served
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import Reader
 from tallyd.service.bootstrap import adoption, bootstrap

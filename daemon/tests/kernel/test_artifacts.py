@@ -16,9 +16,10 @@ import pytest
 
 from tallyd.admission import Speaker
 from tallyd.clerk import Answer, Command, SystemCommand
+from tallyd.families.artifacts import rows as artifact_rows
+from tallyd.families.artifacts import uploads as artifacts
 from tallyd.ledger import log
 from tallyd.ledger.verify import Walk
-from tallyd.operations import artifact_rows, artifacts
 from tallyd.service.sealing import settle_files
 from tallyd.vault import Order, Sealing, Swept
 from tallystick.protocol import limits

@@ -8,7 +8,7 @@ from typing import Any
 import pipelines
 import pytest
 
-from tallyd.operations import aliases, deployments
+from tallyd.families import aliases, deployments
 from tallystick.protocol import limits
 from tallystick.protocol.operation import Socket
 from tallystick.protocol.registry import OPERATIONS

@@ -6,9 +6,9 @@ import pytest
 
 from tallyd.admission import Admission
 from tallyd.clerk import Clerk, Handler
+from tallyd.families.context import frontiers
 from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.ledger.verify import Walk
-from tallyd.operations import frontiers
 from tallyd.service.handlers import FENCED_READS, WRITES
 from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.operation import Socket

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tallyd.admission import Speaker, admit
+from tallyd.families.service import diagnose
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.verify import SLICE_ROWS
-from tallyd.operations import diagnose
 from tallyd.store.filesystem import FileSystem
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.operation import Socket

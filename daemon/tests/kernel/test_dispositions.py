@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tallyd.families import dispositions
 from tallyd.ledger.orders import Order, Orders
-from tallyd.operations import dispositions
 from tallystick.protocol.operation import Socket
 
 from .agents import Agent

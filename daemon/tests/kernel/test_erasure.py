@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 
 from tallyd.clerk import SystemCommand
+from tallyd.families import erasure
 from tallyd.ledger.verify import Walk
-from tallyd.operations import erasure
 from tallystick.protocol.operation import Socket
 
 from .kernel import Json, Kernel

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tallyd.families import grants
 from tallyd.ledger.orders import Order, Orders
-from tallyd.operations import grants
 
 from .agents import Agent
 from .kernel import Json, Kernel

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tallyd.families.lenses import lenses
 from tallyd.ledger.verify import Walk
-from tallyd.operations import lenses
 
 from .agents import Agent
 from .kernel import Json, Kernel

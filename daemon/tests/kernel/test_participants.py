@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tallyd.families import participants
 from tallyd.ledger.verify import Walk
-from tallyd.operations import participants
 from tallystick.protocol.operation import Socket
 
 from .agents import Agent

@@ -10,9 +10,9 @@ import pytest
 
 from tallyd.clerk import Clerk
 from tallyd.clerk.refusals import RefusalMeter
+from tallyd.families.access_changes import prepared
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.verify import Walk
-from tallyd.operations import prepared
 from tallyd.service.handlers import FENCED_READS, WRITES
 from tallystick.protocol.digests import cod
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tallyd.admission import Speaker, admit
+from tallyd.families.events import Following
 from tallyd.ledger import view as view_module
 from tallyd.ledger.view import View
-from tallyd.operations.events import Following
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.operation import Socket

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tallyd.families.projects import spaces
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.verify import Walk
-from tallyd.operations import spaces
 
 from .kernel import Json, Kernel
 

@@ -13,9 +13,9 @@ from kernel.kernel import Json, Kernel, TestAmbient
 
 from tallyd.admission import Admission
 from tallyd.clerk import Clerk
+from tallyd.families.contributions import contributions
+from tallyd.families.service.diagnose import CHECKS, Place
 from tallyd.ledger.transaction import Applied, Transaction
-from tallyd.operations import contributions
-from tallyd.operations.diagnose import CHECKS, Place
 from tallyd.service import handlers
 from tallyd.store.filesystem import FileSystem
 from tallystick.protocol.envelope import AnyRequest

@@ -1,0 +1,104 @@
+"""What is done outside the store for a command: between its two transactions, or after its commit.
+
+::
+
+    clerk: first transaction -> Outside.run, on a thread -> clerk: second transaction -> settle -> reply
+    clerk: one transaction ----------------------------------> follow_up, on a thread ----------> reply
+
+Commands of others go on meanwhile. Under one key one run goes on at a time: a second command waits for it to
+end, and then goes through the clerk like any other. A client that goes away ends nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final
+
+import trio
+
+from tallyd.clerk import Answer, Command
+from tallyd.clerk.hooks import Hooks
+from tallyd.door import Exchange
+from tallyd.families.shared.family import Outside
+from tallyd.families.shared.host import Host
+from tallyd.service.tasks import Tasks
+from tallystick.protocol.envelope import encode_problem
+
+logger = logging.getLogger("tallyd.outside")
+
+_RUNS_MAX: Final = 2
+"""Runs at a time: each keeps a core busy with hashing and sealing, and lets go of the interpreter for it."""
+
+
+class Outsides:
+    """On the loop. ``running`` is kept here: for each key under which a run goes on, what tells its end."""
+
+    def __init__(self, host: Host, hooks: Hooks, tasks: Tasks, running: dict[str, trio.Event]) -> None:
+        self._host = host
+        self._hooks = hooks
+        self._tasks = tasks
+        self._running = running
+        self._threads = trio.CapacityLimiter(_RUNS_MAX)
+        self._stopping = False
+
+    def go_on(
+        self,
+        run: Callable[[Command], Awaitable[Answer]],
+        command: Command,
+        answer: Answer,
+        exchange: Exchange,
+    ) -> None:
+        """A command is durable, and something is left to be done before it is answered."""
+        self._tasks.answer(exchange, self._serve, run, command, answer)
+
+    async def _serve(
+        self, run: Callable[[Command], Awaitable[Answer]], command: Command, answer: Answer
+    ) -> bytes:
+        while answer.outside is not None:
+            work: Outside = answer.outside
+            ended = self._running.get(work.key)
+            if ended is None:
+                return await self._between(run, command, work)
+            await ended.wait()
+            answer = await run(command)
+        if answer.follow_up is not None:
+            await self._on_a_thread(partial(answer.follow_up, self._host))
+        return answer.reply
+
+    async def _between(
+        self, run: Callable[[Command], Awaitable[Answer]], command: Command, work: Outside
+    ) -> bytes:
+        """Between the two transactions, and after the second."""
+        ended = self._running[work.key] = trio.Event()
+        try:
+            operation = command.request.operation
+            before, after = work.phases
+            self._hooks.passed(before, operation.name, operation.socket)
+            try:
+                outcome = await trio.to_thread.run_sync(
+                    partial(work.run, self._host, lambda: self._stopping), limiter=self._threads
+                )
+            except Exception as failure:
+                return encode_problem(work.gave_up(failure))
+            self._hooks.passed(after, operation.name, operation.socket)
+            answer = await run(Command(command.request, command.speaker, outcome))
+            await self._on_a_thread(partial(work.settle, self._host, outcome))
+            return answer.reply
+        finally:
+            del self._running[work.key]
+            ended.set()
+
+    async def _on_a_thread(self, work: Callable[[], object]) -> None:
+        """Files that could not be settled are settled at the next start: what is answered stays true."""
+        try:
+            await trio.to_thread.run_sync(work, limiter=self._threads)
+        except Exception:
+            logger.exception("files could not be settled; the next start tries again")
+
+    async def stop(self) -> None:
+        """Ends the runs that still go on, and waits for them. Their commands can be sent again."""
+        self._stopping = True
+        for ended in list(self._running.values()):
+            await ended.wait()
