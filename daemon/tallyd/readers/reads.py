@@ -135,6 +135,11 @@ class LoopReader:
         """What a look finds. Raises Refusal."""
         return (await self.look(look)).value()
 
+    @property
+    def waiting(self) -> int:
+        """Tasks that sleep at the closed gate."""
+        return len(self._gate_opened)
+
     def gate_opened(self) -> None:
         """The gate is open again. On the loop."""
         self._gate_opened.unpark_all()

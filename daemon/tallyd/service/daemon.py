@@ -328,6 +328,11 @@ class Daemon:
         self._store.close()
         logger.info("stopped")
 
+    @property
+    def waiters(self) -> int:
+        """Requests that wait for events or for work."""
+        return len(self._follows) + len(self._claims)
+
     def _status(self) -> Status:
         store = self._store
         position, _ = self._driver.durable
@@ -348,7 +353,7 @@ class Daemon:
             log_entries=position + 1,
             connections=self._door.connections,
             queued_commands=self._commands.queued,
-            waiters=len(self._follows) + len(self._claims),
+            waiters=self.waiters,
             leases=len(self._leases),
             stopping=self._commands.stopping,
         )

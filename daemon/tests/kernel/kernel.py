@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +17,25 @@ from tallyd.admission import Speaker, admit
 from tallyd.clerk import AccessRecord, Clerk, Command
 from tallyd.clerk.hooks import Hooks
 from tallyd.families.artifacts import rows as artifact_rows
-from tallyd.families.artifacts import transfer as artifact_bytes
-from tallyd.families.artifacts.uploads import Ended
-from tallyd.families.shared.results import Served
+from tallyd.families.shared.family import ReadHandler, SlicedHandler
+from tallyd.families.shared.results import FileIO, Served
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import Reader
+from tallyd.service.answers import done, refused, served
 from tallyd.service.bootstrap import adoption, bootstrap
-from tallyd.service.handlers import EVENT_CHECKS, FENCED_READS, FIRST_STEPS, WRITES, reads
-from tallyd.service.sealing import settle_files
+from tallyd.service.host import DaemonHost
+from tallyd.service.wiring import WIRING
 from tallyd.store.opening import open_store
 from tallyd.store.store import Store
-from tallyd.vault import Order, Vault
+from tallyd.vault import Vault
 from tallystick.paths import Paths, resolve
 from tallystick.protocol.digests import cod
-from tallystick.protocol.envelope import AnyRequest, decode_request, encode_ok, encode_problem
-from tallystick.protocol.operation import Kind, Socket
+from tallystick.protocol.envelope import AnyRequest, decode_request, encode_problem
+from tallystick.protocol.operation import Socket
 from tallystick.protocol.problems import Refusal
 
 REALM = "realm-personal"
@@ -103,19 +102,33 @@ class Kernel:
         self.tx = Transaction(
             store.writer, store.keys, store.identity, self.ambient, self.leases, Log(store.writer)
         )
-        self.tx.event_checks = EVENT_CHECKS
-        self.clerk = Clerk(self.tx, self.ambient, WRITES, FENCED_READS, self._hooks, first_steps=FIRST_STEPS)
-        self.gate = Gate()
-        self.reader = Reader(
-            View(store.reader(), store.keys, store.identity, self.ambient.wall_ms), self.gate
+        self.tx.event_checks = WIRING.event_checks
+        self.clerk = Clerk(
+            self.tx,
+            self.ambient,
+            WIRING.writes,
+            WIRING.fenced_reads,
+            self._hooks,
+            first_steps=WIRING.first_steps,
         )
-        self.view.event_checks = EVENT_CHECKS
-
+        self.gate = Gate()
+        self.reader = self._new_reader()
         self.vault = Vault(self.paths.data_dir, store.disk)
         self.vault.open()
+        self.host = DaemonHost(
+            WIRING.families, store, self.vault, self._new_reader, self._no_daemon, self._no_daemon, {}
+        )
         self.swept = self.vault.sweep(
             artifact_rows.open_uploads(self.view), artifact_rows.sealed_files(self.view)
         )
+
+    def _new_reader(self) -> Reader:
+        view = View(self.store.reader(), self.store.keys, self.store.identity, self.ambient.wall_ms)
+        view.event_checks = WIRING.event_checks
+        return Reader(view, self.gate)
+
+    def _no_daemon(self) -> Any:
+        raise AssertionError("there is no daemon here, only its kernel")
 
     @property
     def view(self) -> View:
@@ -167,39 +180,46 @@ class Kernel:
             request = decode_request(line, socket)
         except Refusal as refusal:
             return encode_problem(refusal.problem)
-        if request.operation.kind in (Kind.WRITE, Kind.FENCED_READ):
-            return self._command(Command(request, speaker))
-        return self._read(request, speaker)
+        handler = WIRING.handlers[socket, request.operation.name]
+        if isinstance(handler, ReadHandler | SlicedHandler):
+            return self._read(handler, request, speaker)
+        return self._command(Command(request, speaker))
 
     def _command(self, command: Command) -> bytes:
-        """A command, with what the service does outside the clerk for one that has more to do."""
+        """A command, with the file I/O that it asks for."""
         answer = self.clerk.run([command])[0]
-        if isinstance(answer.after, Order):
-            sealing = self.vault.seal(answer.after)
-            answer = self.clerk.run([Command(command.request, command.speaker, sealing)])[0]
-            settle_files(self.vault, self.reader, sealing)
-        elif isinstance(answer.after, Ended):
-            self.vault.staging.drop(answer.after.upload_id)
+        if answer.outside is not None:
+            outcome = answer.outside.run(self.host, lambda: False)
+            settle = answer.outside.settle
+            answer = self.clerk.run([Command(command.request, command.speaker, outcome)])[0]
+            settle(self.host, outcome)
+        elif answer.follow_up is not None:
+            answer.follow_up(self.host)
         return answer.reply
 
-    def _read(self, request: AnyRequest, speaker: Speaker) -> bytes:
+    def _read(self, handler: ReadHandler | SlicedHandler, request: AnyRequest, speaker: Speaker) -> bytes:
         """A read, put on record first where it looks at something sensitive."""
-        handler = reads(self.vault).get((speaker.socket, request.operation.name)) or partial(
-            artifact_bytes.put, self.vault
-        )
         recorded: frozenset[str] = frozenset()
         while True:
-            denied = False
-            try:
-                served = self.reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
-                done = served if isinstance(served, Served) else served()
-                reply = encode_ok(done.result, done.revision, None)
-            except Refusal as refusal:
-                reply, denied = encode_problem(refusal.problem), True
-            if self.reader.accessed <= recorded:
-                return reply
-            recorded |= self.reader.accessed
-            self.clerk.run([AccessRecord(request, speaker, tuple(recorded), denied)])
+            seen = self.reader.try_look(lambda view: self._look(handler, view, request, speaker))
+            assert seen is not None, "no gate is closed here"
+            if seen.accessed <= recorded:
+                break
+            recorded |= seen.accessed
+            self.clerk.run([AccessRecord(request, speaker, tuple(recorded), seen.denied)])
+        try:
+            found = seen.value()
+        except Refusal as refusal:
+            return refused(refusal)
+        return served(found) if isinstance(found, Served) else done(found)
+
+    def _look(
+        self, handler: ReadHandler | SlicedHandler, view: View, request: AnyRequest, speaker: Speaker
+    ) -> Served | FileIO:
+        admission = admit(view, request, speaker)
+        if isinstance(handler, ReadHandler):
+            return handler.run(self.host, view, request, admission)
+        return handler.run(self.host, view, request, admission, lambda piece: piece())
 
     def write(self, op: str, args: Json, **how: Any) -> Json:
         """A mutation's reply, as a dict."""

@@ -9,6 +9,7 @@ import hmac
 import json
 import os
 from base64 import b64decode, b64encode
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,10 +19,10 @@ from tallyd.admission import Speaker
 from tallyd.clerk import Answer, Command, SystemCommand
 from tallyd.families.artifacts import rows as artifact_rows
 from tallyd.families.artifacts import uploads as artifacts
+from tallyd.families.artifacts.sealing import SealingWork
 from tallyd.ledger import log
 from tallyd.ledger.verify import Walk
-from tallyd.service.sealing import settle_files
-from tallyd.vault import Order, Sealing, Swept
+from tallyd.vault import Sealing, Swept
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.operation import Socket
@@ -326,7 +327,7 @@ def test_a_replay_needs_no_bytes(kernel: Kernel) -> None:
     stage(kernel, upload)
     finalize(kernel, upload, key="k")
     _, answer = first_step(kernel, upload, "k")
-    assert answer.after is None
+    assert answer.outside is None
     assert json.loads(answer.reply)["result"]["state"] == "completed"
 
 
@@ -339,9 +340,9 @@ def test_the_first_transaction_shows_and_gives_nothing(kernel: Kernel) -> None:
     stage(kernel, upload)
     keys = len(kernel.dump()["object_keys"])
     _, answer = first_step(kernel, upload, "k")
-    assert isinstance(answer.after, Order)
+    assert isinstance(answer.outside, SealingWork)
     assert answer.reply == b""
-    sealing = kernel.vault.seal(answer.after)
+    sealing = answer.outside.run(kernel.host, lambda: False)
     assert sealing.matches
     assert (upload_of(kernel, upload)["state"], upload_of(kernel, upload)["revision"]) == ("sealing", 1)
     assert artifact_of(kernel, upload)["state"] == "verifying"
@@ -349,7 +350,7 @@ def test_the_first_transaction_shows_and_gives_nothing(kernel: Kernel) -> None:
     got = kernel.read("tallystick_artifact_get", {"artifact_id": upload["artifact_id"], "offset": 0})
     assert kernel.problem(got) == "stale-revision"
     assert len(kernel.dump()["object_keys"]) == keys
-    assert answer.after.random[:32] not in everything(kernel)
+    assert answer.outside.order.random[:32] not in everything(kernel)
 
 
 def test_the_first_transaction_is_one_row_and_two_states(kernel: Kernel) -> None:
@@ -379,8 +380,8 @@ def test_what_a_crash_left_sealing_is_gone_on_with(kernel: Kernel, key: str) -> 
     upload = begin(kernel)
     stage(kernel, upload)
     _, answer = first_step(kernel, upload, "k")
-    assert isinstance(answer.after, Order)
-    stray = kernel.vault.seal(answer.after)
+    assert isinstance(answer.outside, SealingWork)
+    stray = answer.outside.run(kernel.host, lambda: False)
     kernel.reopen()
     assert kernel.swept.aside == (f"{upload['artifact_id']}.{stray.version}",)
     assert kernel.swept.staging == ()
@@ -402,11 +403,11 @@ def test_an_abort_between_the_two_transactions_wins(kernel: Kernel) -> None:
     upload = begin(kernel)
     path = stage(kernel, upload)
     command, answer = first_step(kernel, upload, "k")
-    assert isinstance(answer.after, Order)
-    sealing = kernel.vault.seal(answer.after)
+    assert isinstance(answer.outside, SealingWork)
+    sealing = answer.outside.run(kernel.host, lambda: False)
     kernel.ok("artifact_upload_abort", {"upload_id": upload["upload_id"]})
     assert kernel.problem(second_step(kernel, command, sealing)) == "stale-revision"
-    settle_files(kernel.vault, kernel.reader, sealing)
+    SealingWork(sealing.order).settle(kernel.host, sealing)
     assert names(kernel) == {"staging": [], "sealed": [], "aside": []}
     assert not path.exists()
     assert artifact_of(kernel, upload)["state"] == "unavailable"
@@ -419,9 +420,9 @@ def test_the_second_of_two_runs_is_refused(kernel: Kernel) -> None:
     stage(kernel, upload)
     first, one = first_step(kernel, upload, "k")
     second, two = first_step(kernel, upload, "l")
-    assert isinstance(one.after, Order)
-    assert isinstance(two.after, Order)
-    sealed = [kernel.vault.seal(one.after), kernel.vault.seal(two.after)]
+    assert isinstance(one.outside, SealingWork)
+    assert isinstance(two.outside, SealingWork)
+    sealed = [one.outside.run(kernel.host, lambda: False), two.outside.run(kernel.host, lambda: False)]
     assert second_step(kernel, first, sealed[0])["outcome"] == "ok"
     assert kernel.problem(second_step(kernel, second, sealed[1])) == "stale-revision"
     assert artifact_of(kernel, upload)["sealed_storage_version"] == sealed[0].version
@@ -434,9 +435,9 @@ def test_a_run_whose_fate_is_unknown_is_kept(kernel: Kernel) -> None:
     upload = begin(kernel)
     stage(kernel, upload)
     _, answer = first_step(kernel, upload, "k")
-    assert isinstance(answer.after, Order)
-    sealing = kernel.vault.seal(answer.after)
-    settle_files(kernel.vault, kernel.reader, sealing)
+    assert isinstance(answer.outside, SealingWork)
+    sealing = answer.outside.run(kernel.host, lambda: False)
+    SealingWork(sealing.order).settle(kernel.host, sealing)
     assert len(names(kernel)["sealed"]) == 1
     assert len(names(kernel)["staging"]) == 1
 
@@ -491,7 +492,7 @@ def test_an_upload_expires_when_it_says(kernel: Kernel) -> None:
     )
 
 
-EXPIRY = SystemCommand(artifacts.EXPIRE, artifacts.expire)
+EXPIRY = SystemCommand(artifacts.EXPIRE, partial(artifacts.expire, None))
 
 
 def test_the_row_is_written_as_it_was_shown(kernel: Kernel) -> None:

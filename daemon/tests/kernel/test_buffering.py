@@ -9,7 +9,7 @@ from tallyd.clerk import Clerk, Handler
 from tallyd.families.context import frontiers
 from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.ledger.verify import Walk
-from tallyd.service.handlers import FENCED_READS, WRITES
+from tallyd.service.wiring import WIRING
 from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.operation import Socket
 
@@ -43,7 +43,7 @@ def test_a_row_refused_when_its_command_was_complete_costs_that_command_alone(
 ) -> None:
     """The batch is rolled back and run again, each alone: nine are in once, one is refused and undone."""
     space = kernel.space(kernel.project())
-    kernel.clerk = Clerk(kernel.tx, kernel.ambient, {**WRITES, PIN: broken}, FENCED_READS)
+    kernel.clerk = Clerk(kernel.tx, kernel.ambient, {**WIRING.writes, PIN: broken}, WIRING.fenced_reads)
     requests = [kernel.append_request(space, f"number {n}", key=f"k{n}") for n in range(10)]
     requests[4] = pin_request(kernel, space)
     answers = kernel.batch(requests)

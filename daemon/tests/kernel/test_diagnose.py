@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from tallyd.admission import Speaker, admit
-from tallyd.families.service import diagnose
+from tallyd.families.shared.family import SlicedHandler
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.verify import SLICE_ROWS
+from tallyd.service.host import DaemonHost
+from tallyd.service.wiring import WIRING
 from tallyd.store.filesystem import FileSystem
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.operation import Socket
@@ -23,8 +25,20 @@ from .kernel import Json, Kernel
 
 KCPS = ["store_bootstrap", "journal_mode", "audit_chain", "artifact_store"]
 OURS = ["integrity", "suppressed_refusals", "container_layer", "undeclared_names"]
-CONTAINER = diagnose.Place(FileSystem("overlay", "/"), lambda *_: None)
-VOLUME = diagnose.Place(FileSystem("ext4", "/"), lambda *_: None)
+CONTAINER = FileSystem("overlay", "/")
+VOLUME = FileSystem("ext4", "/")
+
+
+class HostAt(DaemonHost):
+    """The kernel's host, as if the store lay elsewhere."""
+
+    def __init__(self, kernel: Kernel, where: FileSystem) -> None:
+        self.__dict__.update(kernel.host.__dict__)
+        self._where = where
+
+    @property
+    def file_system(self) -> FileSystem:
+        return self._where
 
 
 def nothing() -> None:
@@ -34,7 +48,7 @@ def nothing() -> None:
 def diagnosed(
     kernel: Kernel,
     args: Json,
-    place: diagnose.Place = VOLUME,
+    where: FileSystem = VOLUME,
     between: Callable[[], object] = nothing,
     **how: Any,
 ) -> Json:
@@ -49,7 +63,10 @@ def diagnosed(
     request = decode_request(line, socket)
     speaker = Speaker("prin-owner", "peer-uid", Socket.CLIENT)
     admission = kernel.reader.read(lambda view: admit(view, request, speaker))
-    result: Json = json.loads(diagnose.diagnose(kernel.view, request, admission, place, in_slice).result)
+    handler = WIRING.handlers[socket, request.operation.name]
+    assert isinstance(handler, SlicedHandler)
+    host = HostAt(kernel, where)
+    result: Json = json.loads(handler.run(host, kernel.view, request, admission, in_slice).result)
     return result
 
 

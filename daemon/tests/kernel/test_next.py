@@ -56,7 +56,7 @@ def answer(kernel: Kernel, op: str, args: Json, socket: Socket = WORKER, **how: 
 
 def idle(kernel: Kernel, *deployments: str) -> Idle:
     """What the clerk says where there is nothing."""
-    found = answer(kernel, "tallystick_invocation_next", args_of(*deployments), key="idle").after
+    found = answer(kernel, "tallystick_invocation_next", args_of(*deployments), key="idle").idle
     assert isinstance(found, Idle)
     return found
 

@@ -13,7 +13,7 @@ from tallyd.clerk.refusals import RefusalMeter
 from tallyd.families.access_changes import prepared
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.verify import Walk
-from tallyd.service.handlers import FENCED_READS, WRITES
+from tallyd.service.wiring import WIRING
 from tallystick.protocol.digests import cod
 
 from .agents import Agent
@@ -485,7 +485,7 @@ def test_it_is_written_down_however_many_refusals_there_were(kernel: Kernel, pro
     change = prepare(kernel, project)
     move(kernel, change)
     none_at_all = RefusalMeter(per_minute_max=0)
-    kernel.clerk = Clerk(kernel.tx, kernel.ambient, WRITES, FENCED_READS, refusals=none_at_all)
+    kernel.clerk = Clerk(kernel.tx, kernel.ambient, WIRING.writes, WIRING.fenced_reads, refusals=none_at_all)
     for _ in range(3):
         kernel.write("space_freeze", {"space_id": "space-none"}, project=project)
     before = len(kernel.dump()["log"])

@@ -176,7 +176,7 @@ async def test_an_end_that_is_asked_while_the_log_is_reset(home: Place) -> None:
             asked = request(CLIENT, "tallystick_shutdown", {}).line
             await stream.send_all(asked)
             with trio.fail_after(DEATH_SECONDS_MAX):
-                while not daemon._dispatcher._kept_back:
+                while not daemon._reader.waiting:
                     await trio.lowlevel.checkpoint()
             go_on.set()
             assert await said(stream, b"") == {"outcome": "ok", "result": {"stopping": True}}

@@ -12,12 +12,16 @@ import msgspec
 import pytest
 from harness.dumps import differences, dump_live
 from harness.wire import Request, Wire, ask, request
+from msgspec import structs
 from socket_conformance.talk import Talk
 from world import CLIENT, WORKER, World
 
-from tallyd.service import handlers
-from tallystick.protocol.operation import AnyOperation, Socket
-from tallystick.protocol.registry import OPERATIONS
+from tallyd.families import all_families
+from tallyd.families.shared.family import WriteHandler
+from tallyd.ledger.transaction import Applied
+from tallyd.service.wiring import WIRING
+from tallystick.protocol.operation import AnyOperation
+from tallystick.protocol.registry import BY_SOCKET, OPERATIONS
 
 from .process import Tallyd, running_on
 
@@ -129,16 +133,23 @@ def test_what_is_malformed_leaves_no_row(daemon: Tallyd) -> None:
     assert [change for change in differences(before, after) if change.table != "outbox"] == []
 
 
-def test_an_operation_without_a_handler_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operation cannot be advertised without a handler, nor a handler be reachable without an entry."""
-    handlers.check_complete()
-    with monkeypatch.context() as changed:
-        changed.delitem(handlers.READS, (Socket.CLIENT, "space_show"))
-        with pytest.raises(RuntimeError, match="space_show"):
-            handlers.check_complete()
-    monkeypatch.setitem(handlers.READS, (Socket.WORKER, "space_show"), handlers.READS[CLIENT, "space_show"])
-    with pytest.raises(RuntimeError, match="space_show"):
-        handlers.check_complete()
+def test_an_operation_without_a_handler_stops_the_start() -> None:
+    """An operation cannot be advertised without a handler or with two, a handler not be reachable without an
+    entry, and none be bound as what the operation is not.
+    """
+    family = all_families()["projects"]
+    first, *others = family.handlers
+    name = first.operation.name
+    for handlers in (others, [first, first, *others]):
+        with pytest.raises(TypeError, match=f"{name} .* needs exactly one handler"):
+            structs.replace(family, handlers=tuple(handlers))
+    strange = structs.replace(first, operation=structs.replace(first.operation, name="elsewhere"))
+    with pytest.raises(TypeError, match="elsewhere is no operation of this family"):
+        structs.replace(family, handlers=(*family.handlers, strange))
+    bound_wrongly = WriteHandler(operation=first.operation, run=lambda *_: Applied())
+    with pytest.raises(TypeError, match=f"{name} is a read"):
+        structs.replace(family, handlers=(bound_wrongly, *others))
+    assert WIRING.handlers.keys() == BY_SOCKET.keys()
 
 
 OPENED_OR_RUN = ("path", "file", "dir", "command", "argv", "exec", "shell", "program", "script", "url", "uri")

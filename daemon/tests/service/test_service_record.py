@@ -14,10 +14,8 @@ from kernel.kernel import Json, Kernel, TestAmbient
 from tallyd.admission import Admission
 from tallyd.clerk import Clerk
 from tallyd.families.contributions import contributions
-from tallyd.families.service.diagnose import CHECKS, Place
 from tallyd.ledger.transaction import Applied, Transaction
-from tallyd.service import handlers
-from tallyd.store.filesystem import FileSystem
+from tallyd.service.wiring import WIRING
 from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.operation import Socket
 
@@ -93,8 +91,8 @@ def test_a_transaction_that_was_lost_runs_again_one_by_one(kernel: Kernel) -> No
             raise apsw.FullError("database or disk is full")
         return applied
 
-    writes = {**handlers.WRITES, (Socket.CLIENT, "contribution_append"): lost_in_the_third}
-    kernel.clerk = Clerk(kernel.tx, kernel.ambient, writes, handlers.FENCED_READS)
+    writes = {**WIRING.writes, (Socket.CLIENT, "contribution_append"): lost_in_the_third}
+    kernel.clerk = Clerk(kernel.tx, kernel.ambient, writes, WIRING.fenced_reads)
     sent = [kernel.append_request(space, f"Number {number}.", key=f"b-{number}") for number in range(5)]
     answers = kernel.batch(sent)
 
@@ -103,7 +101,7 @@ def test_a_transaction_that_was_lost_runs_again_one_by_one(kernel: Kernel) -> No
     assert [answer["outcome"] for answer in answers] == ["ok"] * 4
     assert runs == [f"b-{n}" for n in (0, 1, 2)] + [f"b-{n}" for n in range(5)]
     assert texts(kernel, space) == [f"Number {n}." for n in (0, 1, 3, 4)]
-    kernel.clerk = Clerk(kernel.tx, kernel.ambient, handlers.WRITES, handlers.FENCED_READS)
+    kernel.clerk = Clerk(kernel.tx, kernel.ambient, WIRING.writes, WIRING.fenced_reads)
     assert json.loads(kernel.answer(*sent[2]))["outcome"] == "ok"
     assert texts(kernel, space) == [f"Number {n}." for n in (0, 1, 3, 4, 2)]
 
@@ -128,8 +126,8 @@ def test_a_fault_of_a_handler_is_that_commands_alone(kernel: Kernel) -> None:
             raise KeyError("canary")
         return applied
 
-    writes = {**handlers.WRITES, (Socket.CLIENT, "contribution_append"): faulty}
-    kernel.clerk = Clerk(kernel.tx, kernel.ambient, writes, handlers.FENCED_READS)
+    writes = {**WIRING.writes, (Socket.CLIENT, "contribution_append"): faulty}
+    kernel.clerk = Clerk(kernel.tx, kernel.ambient, writes, WIRING.fenced_reads)
     sent = [kernel.append_request(space, f"Number {number}.", key=f"f-{number}") for number in range(3)]
     answers = kernel.batch(sent)
     assert [answer["outcome"] for answer in answers] == ["ok", "problem", "ok"]
@@ -142,10 +140,8 @@ def test_a_fault_of_a_handler_is_that_commands_alone(kernel: Kernel) -> None:
 def _suppressed(kernel: Kernel) -> tuple[list[str], str]:
     """The rows of suppression there are, and what the diagnosis says of them."""
     rows = kernel.view.all("SELECT outcome FROM log WHERE outcome LIKE 'suppressed%' ORDER BY position")
-    check = CHECKS["suppressed_refusals"]
-    assert check is not None
-    place = Place(FileSystem("ext4", "/"), lambda *_: None)
-    return [str(row[0]) for row in rows], check(kernel.view, place).status
+    check = next(each for each in kernel.host.checks if each.name == "suppressed_refusals")
+    return [str(row[0]) for row in rows], check.run(kernel.host, kernel.view, lambda piece: piece()).status
 
 
 def _refuse(kernel: Kernel, count: int) -> None:

@@ -93,7 +93,7 @@ async def test_a_wait_is_cut_to_thirty_seconds(home: Place, mock_clock: MockCloc
         project = made["result"]["project_id"]
         asked = waits(project, made["event_cursor"], timeout_ms=86_400_000)
         await stream.send_all(asked.line)
-        while daemon._dispatcher.waiters < 1:
+        while daemon.waiters < 1:
             await trio.lowlevel.checkpoint()
         mock_clock.jump(limits.WAIT_MS_MAX / 1000 - 0.5)
         answered = trio.Event()
@@ -106,9 +106,9 @@ async def test_a_wait_is_cut_to_thirty_seconds(home: Place, mock_clock: MockCloc
             nursery.start_soon(listen)
             await trio.testing.wait_all_tasks_blocked()
             assert not answered.is_set()
-            assert daemon._dispatcher.waiters == 1
+            assert daemon.waiters == 1
             mock_clock.jump(1)
-        assert daemon._dispatcher.waiters == 0
+        assert daemon.waiters == 0
 
 
 @pytest.mark.trio
@@ -119,7 +119,7 @@ async def test_a_wait_holds_no_transaction(home: Place) -> None:
         made = await said(stream, request(CLIENT, "project_create", {"name": "x"}, key="p").line)
         await stream.send_all(waits(made["result"]["project_id"], made["event_cursor"]).line)
         with trio.fail_after(30):
-            while daemon._dispatcher.waiters < 1 or not daemon._driver.idle:
+            while daemon.waiters < 1 or not daemon._driver.idle:
                 await trio.lowlevel.checkpoint()
         assert daemon._store.truncate(daemon._store.writer)
-        assert daemon._dispatcher.waiters == 1
+        assert daemon.waiters == 1

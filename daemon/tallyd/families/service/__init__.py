@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tallyd.families.service import about
-from tallyd.families.service.diagnose import CHECKS, diagnose
+from tallyd.families.service import about, diagnose
 from tallyd.families.shared.family import Family, asks, in_slices, read
 from tallystick.protocol.families.service import (
     DIAGNOSE,
@@ -24,10 +23,10 @@ FAMILY: Final = Family(
         read(HELLO, about.hello),
         read(HELLO_BY_WORKER, about.hello),
         read(PROTOCOL_INFO, about.protocol_info),
-        in_slices(DIAGNOSE, diagnose),
+        in_slices(DIAGNOSE, diagnose.diagnose),
         read(TALLYSTICK_LIMITS, about.served_limits),
         asks(TALLYSTICK_STATUS, about.status),
         asks(TALLYSTICK_SHUTDOWN, about.shutdown),
     ),
-    checks=CHECKS,
+    checks=diagnose.CHECKS,
 )
