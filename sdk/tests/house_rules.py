@@ -42,12 +42,12 @@ ROOMS: Final = {
     "admission": {"ledger"},
     "door": set(),
     "clerk": {"admission", "store", "ledger"},
-    "operations": {"admission", "ledger", "store", "vault"},
+    "families": {"admission", "ledger", "store", "vault"},
     "ledger": {"store"},
     "store": set(),
     "vault": {"store"},
     "readers": {"admission", "store", "ledger"},
-    "service": {"admission", "door", "clerk", "operations", "ledger", "store", "vault", "readers"},
+    "service": {"admission", "door", "clerk", "families", "ledger", "store", "vault", "readers"},
     "__main__": {"service"},
 }
 """The daemon's rooms, and the other rooms that each may use. Admission is one prelude, so whoever judges a
@@ -59,7 +59,7 @@ SHARED: Final = ("tallystick.protocol", "tallystick.paths", "tallystick.__versio
 TRIO_MODULES: Final = ("tallyd.door", "tallyd.readers", "tallyd.service", "tallystick.trio_client")
 """Where trio lives. Everything else must start without it: it alone costs as much as a whole CLI call may."""
 
-DOMAIN: Final = ("tallyd.clerk", "tallyd.operations", "tallyd.ledger")
+DOMAIN: Final = ("tallyd.clerk", "tallyd.families", "tallyd.ledger")
 """What a simulation runs with a seed: time, chance and sockets come from the transaction's context."""
 
 _FOR_TYPES: Final = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}

@@ -105,7 +105,7 @@ BAD_IMPORTS = [
     ("daemon/tallyd/door/loop.py", "from ..store import keys"),
     ("daemon/tallyd/store/opening.py", "from tallyd.ledger import ids"),
     ("daemon/tallyd/store/__init__.py", "from .. import ledger"),
-    ("daemon/tallyd/operations/spaces.py", "from tallyd.clerk import clerk"),
+    ("daemon/tallyd/families/projects/spaces.py", "from tallyd.clerk import clerk"),
     ("daemon/tallyd/clerk/batch.py", "import trio.lowlevel"),
     ("daemon/tallyd/service/main.py", "from tallystick.client import Client"),
     ("daemon/tallyd/service/main.py", "import requests"),
@@ -114,7 +114,7 @@ GOOD_IMPORTS = [
     ("client/tally_cli/x.py", "import click\nfrom tallystick import Client\nfrom tally_cli import exits"),
     ("sdk/tallystick/trio_client.py", "import trio"),
     ("daemon/tallyd/door/loop.py", "import selectors\nimport trio\nfrom tallystick.protocol import limits"),
-    ("daemon/tallyd/operations/spaces.py", "from . import shared\nfrom ..ledger import ids"),
+    ("daemon/tallyd/families/projects/spaces.py", "from . import shared\nfrom ..ledger import ids"),
     ("daemon/tallyd/service/main.py", "from tallyd.door import loop\nfrom tallystick import paths"),
     ("daemon/tests/test_x.py", "import tallyd.store, trio"),
 ]
@@ -151,7 +151,7 @@ def test_an_import_along_the_direction_passes(path: str, text: str) -> None:
 )
 def test_a_clock_in_domain_code_is_found(text: str) -> None:
     """Time and chance that do not come from the context are found in each domain room, in SQL too."""
-    for room in ("clerk", "operations", "ledger"):
+    for room in ("clerk", "families", "ledger"):
         assert rules.own_clocks([Source(f"daemon/tallyd/{room}/x.py", text)]), room
     assert rules.own_clocks([Source("daemon/tallyd/service/x.py", text)]) == []
 
