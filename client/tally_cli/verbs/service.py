@@ -31,9 +31,22 @@ def init(call: Call) -> None:
     """
     try:
         project = call.ask(calls.projects.project_create(INIT_NAME, key=INIT_KEY))
-    except IdempotencyResultExpired:  # done so long ago that the daemon no longer keeps the answer
-        project = next(each for each in projects(call) if each.get("name") == INIT_NAME)
+    except IdempotencyResultExpired:
+        project = _made_long_ago(call)
     call.made(project, "project_id", text(project, "name"))
+
+
+def _made_long_ago(call: Call) -> Record:
+    """The project of the first `init`, when the daemon no longer gives the answer to that."""
+    for project in projects(call):
+        if project.get("name") == INIT_NAME:
+            return project
+    raise Trouble(
+        Exit.PROBLEM,
+        "not-found",
+        f"`tally init` made the project `{INIT_NAME}` long ago, and no project has this name any more. "
+        "`tally project list` shows those that there are; `tally project create NAME` makes another.",
+    )
 
 
 @click.command()

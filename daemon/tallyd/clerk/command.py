@@ -1,10 +1,11 @@
 """One member's way through an open transaction: what becomes of a command, from admission to its answer.
 
-A command is admitted, and its key is looked up. A key that was used leads to the stored reply, if the actor
-may still have it, and nothing runs. Otherwise its handler runs, guarded: what it wrote is kept as a whole or
-dropped as a whole. A command of two transactions runs its first step, is answered nothing, and comes again
-with the outcome of the work outside. What is refused leaves one row in the log and nothing else, unless the
-handler says that the refusal itself changed something (``Refused``). A replay writes nothing.
+A command is admitted, and its key is looked up. A key that was used leads to the stored reply, if that has
+not expired and the actor may still have it, and nothing runs. Otherwise its handler runs, guarded: what it
+wrote is kept as a whole or dropped as a whole. A command of two transactions runs its first step, is answered
+nothing, and comes again with the outcome of the work outside. What is refused leaves one row in the log and
+nothing else, unless the handler says that the refusal itself changed something (``Refused``). A replay writes
+nothing.
 
 This module begins and ends no transaction (``batch`` does), makes no row itself (``entries`` does), and knows
 no operation: the handlers are given to it.
@@ -118,10 +119,11 @@ class CommandRunner:
         return answer
 
     def _replay(self, first: LogRow, request: AnyRequest, admission: Admission) -> Answer:
-        """The stored reply. It proves that the worker whose attempt is current is alive: its lease is
-        renewed.
+        """The stored reply, unless it has expired. A worker whose attempt is current has shown that it is
+        alive: its lease is renewed.
         """
         current = authorize_replay(self._tx, first, request, admission)
+        idempotency.check_kept(self._tx, first, request, admission)
         if current is not None:
             self._tx.leases.renew(current.invocation, current.term_seconds)
         return Answer(self._reply(first))

@@ -1,12 +1,25 @@
-"""One intent, one effect: the key's triple, the digests that are compared, and the look-up.
+"""One intent, one effect: the key's triple, the digests that are compared, the look-up, and the expiry.
 
-The triple is (actor scope, operation, key); its SHA-256 is in the log, and the table that finds it has 12
-bytes of the client's key, which the SDK makes time-ordered so that rows land at the right edge, and 12 of the
-hash.
+The triple is (actor scope, operation, key). Its SHA-256 is in the log; the table that finds it holds 12 bytes
+of the client's key and 12 of the hash. The SDK makes keys that grow with time, so new rows of that table land
+at its end.
 
 Two digests stand beside a stored result. The first is of the request with every content argument replaced by
 null: identifiers alone go in, so it may stand unkeyed. The second is an HMAC of the whole request under a key
 that goes when the content is erased. While that key lives both are compared; afterwards the first alone.
+
+**Expiry.** A key gives its result for at least ``IDEMPOTENCY_SECONDS_MIN`` by the daemon's clock. After that
+the key is a tombstone: the same words are answered ``idempotency-result-expired``, other words
+``idempotency-mismatch`` as before, and neither is executed, ever. A worker's keys give their results until
+its invocation has ended, however long that takes, because a later attempt goes on from them.
+
+Whether a result has expired follows from the time in its row of the log, and nothing is deleted or written
+when it does. There are three reasons. One commitment under the row's leaf covers payload, result and key
+together: without the result, a verifier could no longer tell whether the event's payload, or the key that
+must never run again, was changed. Most results are the payload of an event, and stay readable as that. And a
+clock that is wrong for an hour hides results for an hour; a sweep would have destroyed them. What this does
+not do is give back space; a result is a skeleton and holds no content, so nothing that must be forgotten
+stays because of it.
 """
 
 from __future__ import annotations
@@ -17,16 +30,18 @@ from typing import Final
 
 import msgspec
 
+from tallyd.admission import Admission
 from tallyd.ledger import log, times
+from tallyd.ledger.attempts import ENDED_STATES
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
 from tallyd.store.bodies import BODIES_PER_COMMAND_MAX, mac
-from tallystick.protocol import digests
+from tallystick.protocol import digests, limits
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.envelope import AnyRequest, Meta
 from tallystick.protocol.operation import Socket
-from tallystick.protocol.problems import idempotency_mismatch, invalid
+from tallystick.protocol.problems import idempotency_mismatch, idempotency_result_expired, invalid
 
 _PART_BYTES: Final = 12
 _WHO_SPEAKS: Final = ("attempt_id", "fence_epoch")
@@ -82,6 +97,24 @@ def find(tx: Transaction, wanted: Intent) -> LogRow | None:
     if not _means_the_same(tx, first, wanted):
         raise idempotency_mismatch(times.rfc3339(first.recorded_ms), first.correlation or "")
     return first
+
+
+def check_kept(tx: Transaction, first: LogRow, request: Request, admission: Admission) -> None:
+    """Raises Refusal ``idempotency-result-expired`` where the key no longer gives the result of its command,
+    whose row is ``first``. For a request that may have the result, as ``authorize_replay`` says.
+    """
+    age_ms = tx.now_ms - first.recorded_ms
+    if age_ms > limits.IDEMPOTENCY_SECONDS_MIN * 1000 and not _is_working(request, admission):
+        raise idempotency_result_expired()
+
+
+def _is_working(request: Request, admission: Admission) -> bool:
+    """Whether the request comes from a worker whose invocation has not ended. A claim of whatever comes next
+    names no invocation; it may have its result only while its attempt is the current one, so it is working.
+    """
+    if request.operation.socket is not Socket.WORKER:
+        return False
+    return admission.invocation is None or admission.invocation.state not in ENDED_STATES
 
 
 def _means_the_same(view: View, first: LogRow, wanted: Intent) -> bool:

@@ -19,8 +19,6 @@ from tallyd.service.wiring import WIRING
 from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.operation import Socket
 
-EIGHT_DAYS_SECONDS = 8 * 86_400
-
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Iterator[Kernel]:
@@ -28,18 +26,6 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
     made = Kernel(tmp_path, TestAmbient())
     yield made
     made.close()
-
-
-# --- keys and time ------------------------------------------------------------------------------------------
-def test_a_key_is_remembered_for_more_than_a_week(kernel: Kernel) -> None:
-    """Whoever sends a command again after eight days and a restart gets the first reply, byte for byte."""
-    space = kernel.space(kernel.project())
-    asked = kernel.append_request(space, "Once.", key="old")
-    first = kernel.answer(*asked)
-    kernel.ambient.advance(EIGHT_DAYS_SECONDS)
-    kernel.said(space, "Much later.")
-    kernel.reopen()
-    assert kernel.answer(*asked) == first
 
 
 def test_ids_are_of_one_form_and_tell_the_order(kernel: Kernel) -> None:

@@ -154,4 +154,5 @@ WAL_BYTES_MAX: Final = 32 * 2**20
 MARKER_SECONDS_MIN: Final = 1.0
 """The marker beside the database is written at most this often while commands are committed."""
 IDEMPOTENCY_SECONDS_MIN: Final = 7 * 86_400
-"""Results are kept at least this long; the SDK keeps its keys as long."""
+"""A key gives its stored result at least this long, by the daemon's clock: who was off for days still learns
+what became of a command. The SDK keeps its keys as long."""
