@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tallyd.admission import Admission
-from tallyd.ledger import agents, ids, log, pages, skeleton, times
+from tallyd.ledger import agents, ids, lifecycles, log, pages, skeleton, times
 from tallyd.ledger.agents import AgentRow
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import View
@@ -99,7 +99,7 @@ def add(tx: Transaction, request: Request, _admission: Admission) -> Applied:
         id=tx.new_id(),
         revision=1,
         name=name,
-        status="active",
+        status=lifecycles.begin(LIFECYCLE, "active"),
         credential_sha256=credential,
         peer_uid=optional(args.peer_uid),
         deployments=skeleton.encode(given(args.deployments, ())).decode(),
@@ -121,7 +121,8 @@ def revoke(tx: Transaction, request: Request, _admission: Admission) -> Applied:
     check_revision(request, row.revision, f"agent {row.agent_id}")
     if "revoked" not in LIFECYCLE[row.status]:
         raise stale_revision(row.revision, f"agent {row.agent_id} is {row.status} already")
-    tx.update("agents", {"position": row.position}, revision=row.revision + 1, status="revoked")
+    status = lifecycles.change(LIFECYCLE, row.status, "revoked")
+    tx.update("agents", {"position": row.position}, revision=row.revision + 1, status=status)
     row = _found(tx, args.agent_id)
     tx.emit(_event(row, "revoked", tx.new_id()))
     return Applied(revision=row.revision)

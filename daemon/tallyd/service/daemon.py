@@ -88,15 +88,7 @@ class Daemon:
         """Opens the store and makes everything that needs no loop."""
         handlers.check_complete()
         options, ambient = self._options, self._ambient
-        self._store = store = open_store(
-            options.paths,
-            ambient=ambient,
-            bootstrap=bootstrap(ambient),
-            on_adopt=adoption(ambient),
-            adopt=options.adopt,
-            vfs=options.vfs,
-            on_step=None if options.hook is None else options.hook.step,
-        )
+        self._store = store = self._open_store()
         if (note := store.filesystem.note) is not None:
             logger.warning("%s", note)
         self._gate = Gate()
@@ -140,6 +132,29 @@ class Daemon:
         )
         self._agents = AgentSockets(self._door, self._reader, options.paths.runtime_dir)
         self._listen()
+
+    def _open_store(self) -> Store:
+        """Raises StartRefused."""
+        options, ambient = self._options, self._ambient
+        try:
+            return open_store(
+                options.paths,
+                ambient=ambient,
+                bootstrap=bootstrap(ambient),
+                on_adopt=adoption(ambient),
+                adopt=options.adopt,
+                vfs=options.vfs,
+                on_step=self._step,
+                on_progress=self._readiness.progress,
+            )
+        except StartRefused:
+            self._readiness.refused()
+            raise
+
+    def _step(self, name: str) -> None:
+        """A step of the start is done: where the crash hooks may end the process."""
+        if self._options.hook is not None:
+            self._options.hook.step(name)
 
     def _listen(self) -> None:
         """Binds the owner's sockets; who connects waits until ``serve``. Raises StartRefused."""
@@ -200,16 +215,22 @@ class Daemon:
             self._checkpointer.start(self._driver)
             self._agents.compare()
             nursery.start_soon(self._door.run)
-            nursery.start_soon(self._eraser.run)
-            self._eraser.due()
             nursery.start_soon(self._stay_ours)
             nursery.start_soon(self._housekeeping.run)
-            self._readiness.ready(self._options.paths)
+            self._step("before_ready")
+            self._readiness.ready()
+            nursery.start_soon(self._clean_up)
             await self._stop.wait()
             await self._drain()
             nursery.cancel_scope.cancel()
         self._close()
         return 0
+
+    async def _clean_up(self) -> None:
+        """First the copies that this start has made superfluous, then whatever was erased."""
+        await self._eraser.remove_old_copies()
+        self._eraser.due()
+        await self._eraser.run()
 
     def _erased(self) -> None:
         self._eraser.due()

@@ -5,6 +5,11 @@
 2. Sealed files of erased artifacts are unlinked; copies made before migrations are cleaned of the same rows.
 3. An errand of the clerk's writes down that nothing is left.
 
+What stands beside the database under the name of such a copy and is none is named in the log and left alone.
+It does not keep an erasure from being finished: the daemon never wrote anything there.
+
+A copy goes altogether once it is needed no more: ``remove_old_copies``, when the daemon is ready.
+
 Each step may be done again. What a crash or a full disk interrupts is still ``erasing``, and is taken up
 again: at the next start, or a little later.
 """
@@ -25,6 +30,7 @@ from tallyd.operations import artifact_rows, erasure
 from tallyd.readers.reads import Reader
 from tallyd.service.driver import Driver, Replied
 from tallyd.service.housekeeping import Told
+from tallyd.store.copies import SortedOut
 from tallyd.store.store import Store
 from tallyd.vault import Vault
 
@@ -56,6 +62,20 @@ class Eraser:
     def due(self) -> None:
         """On the loop."""
         self._due.set()
+
+    async def remove_old_copies(self) -> None:
+        """The daemon is ready: copies that earlier starts made before they migrated are needed no more. To be
+        done before ``run``, which writes in them."""
+        try:
+            found = await trio.to_thread.run_sync(self._store.remove_old_copies)
+        except (OSError, apsw.Error) as failure:
+            logger.error(
+                "copies made before migrations are still there: %s; the next start tries again", failure
+            )
+            return
+        _name_others(found)
+        for path in found.ours:
+            logger.info("removed %s, made before a migration: the newer schema has proved itself", path)
 
     async def run(self) -> None:
         """Until canceled."""
@@ -95,16 +115,22 @@ class Eraser:
             for artifact in erasing:
                 assert artifact.sealed_storage_version is not None
                 self._vault.erase(artifact.artifact_id, artifact.sealed_storage_version)
-            for path in self._store.migration_copies():
+            found = self._store.migration_copies()
+            _name_others(found)
+            for path in found.ours:
                 _clean_copy(path, reader)
             return tuple(artifact.position for artifact in erasing)
         finally:
             reader.close()
 
 
+def _name_others(found: SortedOut) -> None:
+    for path in found.others:
+        logger.warning("%s is named as a copy of this store and is none; it is left as it is", path)
+
+
 def _last(view: View) -> int | None:
-    """The last erasure that is to be cleaned up behind, by its position; what comes later is another round's.
-    """
+    """The last erasure that is to be cleaned up behind, by its position; what comes later is another round's."""
     rows = erasure.in_progress(view)
     return rows[-1].position if rows else None
 
