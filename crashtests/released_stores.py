@@ -24,6 +24,8 @@ from harness.home import Daemon, Home
 from harness.wire import REALM, Request, Wire, ask, request
 from world import CLIENT, DEPLOYMENT, World, append, build
 
+from tallystick.paths import Paths
+
 KEPT: Final = Path(__file__).parent / "released"
 READS: Final = "reads.json"
 FIRST: Final = "0.1.0"
@@ -53,9 +55,9 @@ def unpack(version: str, home: Home) -> list[Read]:
     return [Read(**read) for read in reads]
 
 
-def differing(daemon: Daemon, reads: list[Read]) -> list[str]:
-    """The operations of the reads that are not answered as the released version did, byte for byte."""
-    with Wire(daemon.paths) as wire:
+def differing(paths: Paths, reads: list[Read]) -> list[str]:
+    """The operations of the reads that are not answered byte for byte as the released version did."""
+    with Wire(paths) as wire:
         replies = [wire.ask(Request(CLIENT, read.body)).raw.decode() for read in reads]
     return [read.body["op"] for read, reply in zip(reads, replies, strict=True) if reply != read.reply]
 
@@ -73,7 +75,7 @@ def main(version: str) -> None:
             asked = list(_asked(daemon, world))
             reads = [Read(each.body, ask(daemon.paths, each).raw.decode()) for each in asked]
         with home.start() as daemon:
-            assert differing(daemon, reads) == [], "a read is not answered alike twice"
+            assert differing(home.paths, reads) == [], "a read is not answered alike twice"
         _pack(home, KEPT / f"{version}.tar.xz", reads)
     finally:
         home.close()

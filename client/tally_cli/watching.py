@@ -48,12 +48,15 @@ class Watch:
         return usual if self._heard is None else max(usual, self._heard + SILENCE_SECONDS_MAX)
 
     def _read(self) -> bytes:
+        """The file's line; nothing where there is no such file to be read."""
         try:
             descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                return os.read(descriptor, _BYTES_MAX)
+            finally:
+                os.close(descriptor)
         except OSError:
             return b""
-        with open(descriptor, "rb") as file:
-            return file.read(_BYTES_MAX)
 
 
 def _words(line: bytes) -> str:

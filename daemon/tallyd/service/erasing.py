@@ -37,6 +37,8 @@ from tallyd.vault import Vault
 logger = logging.getLogger("tallyd.erasing")
 
 _AGAIN_SECONDS: Final = 1.0
+_SLICE_ROWS: Final = 4_096
+"""Of a copy, compared at a time: some ten milliseconds."""
 
 
 class Eraser:
@@ -130,7 +132,8 @@ def _name_others(found: SortedOut) -> None:
 
 
 def _last(view: View) -> int | None:
-    """The last erasure that is to be cleaned up behind, by its position; what comes later is another round's."""
+    """The last erasure that is to be cleaned up behind, by its position; what comes later is another round's.
+    """
     rows = erasure.in_progress(view)
     return rows[-1].position if rows else None
 
@@ -144,12 +147,20 @@ def _clean_copy(path: str, reader: Reader) -> None:
         copy.execute("BEGIN IMMEDIATE")
         for table in ("bodies", "object_keys"):
             if copy.table_exists("main", table):
-                held = [int(row[0]) for row in copy.execute(f"SELECT body FROM {table}")]
-                gone = reader.read(partial(_gone, table, held))
-                copy.executemany(f"DELETE FROM {table} WHERE body = ?", [(body,) for body in gone])
+                _clean_table(copy, table, reader)
         copy.execute("COMMIT")
     finally:
         copy.close()
+
+
+def _clean_table(copy: apsw.Connection, table: str, reader: Reader) -> None:
+    """In slices, each compared in a read transaction of its own: a copy is as large as a store."""
+    page = f"SELECT body FROM {table} WHERE body > ? ORDER BY body LIMIT {_SLICE_ROWS}"
+    last = -1
+    while held := [int(row[0]) for row in copy.execute(page, (last,))]:
+        gone = reader.read(partial(_gone, table, held))
+        copy.executemany(f"DELETE FROM {table} WHERE body = ?", [(body,) for body in gone])
+        last = held[-1]
 
 
 def _gone(table: str, held: list[int], view: View) -> list[int]:

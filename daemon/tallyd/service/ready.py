@@ -34,6 +34,9 @@ some gigabytes: nothing can be told while one of these goes on."""
 TELL_SECONDS: Final = 1.0
 """A step that goes on is told again after so long; a new one at once."""
 
+_NOTIFY_SECONDS_MAX: Final = 10.0
+"""A supervisor that does not read does not hold the start up for ever."""
+
 
 class _Told(msgspec.Struct, frozen=True):
     """What ``starting.json`` holds."""
@@ -122,6 +125,7 @@ class Readiness:
             address = "\0" + address[1:]
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
+                channel.settimeout(_NOTIFY_SECONDS_MAX)
                 channel.sendto(state.encode(), address)
         except OSError as failure:
             logger.warning("the supervisor could not be told %s: %s", state, failure)
