@@ -43,8 +43,8 @@ def test_what_is_new_is_told_once(path: Path) -> None:
 
 
 def test_a_start_that_goes_on_has_longer(path: Path) -> None:
-    """The usual seconds, until something is said; from then on each sign of life counts, and the silence after
-    it.
+    """The usual seconds, until something is said; from then on each sign of life counts, and the silence
+    after it.
     """
     watch = Watch(str(path))
     assert watch.ends(100.0, 30) == 130.0
