@@ -6,11 +6,11 @@ import argparse
 import sys
 from typing import Final
 
-from benchmarks import appends, artifact, shell, waiters, wal
+from benchmarks import appends, artifact, shell, upgrade, waiters, wal
 from benchmarks.bars import Bars
 from benchmarks.machine import describe
 
-PARTS: Final = ("shell", "appends", "waiters", "wal", "artifact")
+PARTS: Final = ("shell", "appends", "waiters", "wal", "artifact", "upgrade")
 
 
 def main() -> int:
@@ -29,6 +29,8 @@ def main() -> int:
         wal.bench(bars, given.log_seconds, given.place)
     if "artifact" in parts:
         artifact.bench(bars, given.mebibytes, given.place)
+    if "upgrade" in parts:
+        upgrade.bench(bars, given.rows, given.place)
     print(f"\n{bars.missed} bars missed" if bars.missed else "\nall bars met")
     return bars.missed
 
@@ -41,6 +43,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--waiting-seconds", type=float, default=20.0, help="with waiters, and without")
     parser.add_argument("--log-seconds", type=float, default=60.0, help="of load on the log, each")
     parser.add_argument("--mebibytes", type=int, default=1024, help="of the artifact (default 1024)")
+    parser.add_argument("--rows", type=int, default=upgrade.ROWS, help="of the log of the upgraded store")
     parser.add_argument("--place", help="a directory on the disk to measure (default: temporary files')")
     return parser.parse_args()
 

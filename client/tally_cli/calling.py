@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, cast
 
 import click
 
-from tally_cli.output import Printer
+from tally_cli.output import Printer, complain
 from tally_cli.starting import answers, ensure_running, not_running
 from tallystick.calls import WriteOptions
 from tallystick.core import OWNER, Reply
@@ -60,13 +60,19 @@ class Call:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.readline().strip()
 
+    def start(self) -> bool:
+        """See to it that a daemon runs; whether one had to be started. People are told of a start that takes
+        long. Raises `Trouble`.
+        """
+        return ensure_running(self.paths, tell=None if self.printer.as_json else complain)
+
     @cached_property
     def client(self) -> "Client":
         """A client of a daemon that answers; it is started where it may be. Raises `Trouble`."""
         from tallystick.client import Client
 
         if self.may_start:
-            ensure_running(self.paths)
+            self.start()
         elif not answers(self.paths.client_socket):
             raise not_running(self.paths)
         client = Client(

@@ -9,6 +9,9 @@ fixed environment and closed descriptors, as a grandchild: it belongs to nobody 
 his children. It says through an inherited pipe when it is ready, so nobody polls. Two who start at once race
 for the daemon's own lock; the loser's daemon exits, and the loser connects to the winner's.
 
+A start that migrates a large store takes minutes, and says how far it is: it is waited for while it goes on,
+and people are told (``watching``).
+
 Only a call that has to start something pays for the modules that starting takes.
 
 What it does not do: it never unlinks a socket or a lock, sends no signal, and trusts no stored process id.
@@ -22,16 +25,20 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from typing import Final, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
 from tallystick.core import blocked
 from tallystick.paths import PathError, Paths, resolve
 
+if TYPE_CHECKING:
+    from tally_cli.watching import Watch
+
 READY_SECONDS_MAX: Final = 30
-"""A start after a crash replays the write-ahead log, which is bounded: seconds, not minutes."""
+"""A start after a crash replays the write-ahead log, which is bounded: seconds, not minutes. One that says
+how far it is with a migration is given longer."""
 CONNECT_SECONDS_MAX: Final = 10
 """A listener whose queue is full answers late, not never."""
 LOG_BYTES_MAX: Final = 8 * 2**20
@@ -116,8 +123,12 @@ def not_running(paths: Paths) -> Trouble:
 
 
 # --- starting -----------------------------------------------------------------------------------------------
-def ensure_running(paths: Paths, env: Mapping[str, str] = os.environ) -> bool:
+def ensure_running(
+    paths: Paths, env: Mapping[str, str] = os.environ, tell: Callable[[str], None] | None = None
+) -> bool:
     """See to it that a daemon answers at `paths`; returns whether one had to be started.
+
+    `tell` hears sentences about a start that takes long, once a second at most.
 
     Raises `Trouble`: exit 4 inside a sandbox, 6 where the daemon refused to run, 3 where it does not get
     ready, 8 where its log cannot be written.
@@ -134,8 +145,11 @@ def ensure_running(paths: Paths, env: Mapping[str, str] = os.environ) -> bool:
             " Run `tally up` outside of the sandbox.",
             socket=paths.client_socket,
         )
-    if not (_is_default(paths, env) and _start_unit()):
-        _start_session(paths, env)
+    from tally_cli.watching import Watch
+
+    watch = Watch(paths.starting, tell)
+    if not (_is_default(paths, env) and _start_unit(watch)):
+        _start_session(paths, env, watch)
     return True
 
 
@@ -174,7 +188,7 @@ def _is_default(paths: Paths, env: Mapping[str, str]) -> bool:
         return False
 
 
-def _start_unit() -> bool:
+def _start_unit(watch: "Watch") -> bool:
     """Start the daemon through the service manager where it knows a unit; whether it did."""
     import shutil
 
@@ -183,9 +197,9 @@ def _start_unit() -> bool:
         known, start = ["launchctl", "print", target], ["launchctl", "kickstart", target]
     else:
         known, start = ["systemctl", "--user", "cat", UNIT], ["systemctl", "--user", "start", UNIT]
-    if shutil.which(known[0]) is None or _manager(known) != 0:
+    if shutil.which(known[0]) is None or _manager(known, watch) != 0:
         return False
-    code = _manager(start)
+    code = _manager(start, watch)
     if code != 0:
         raise Trouble(
             Exit.NOT_STARTED,
@@ -195,29 +209,39 @@ def _start_unit() -> bool:
     return True
 
 
-def _manager(command: Sequence[str]) -> int:
+def _manager(command: Sequence[str], watch: "Watch") -> int:
+    """The exit code of a command to the service manager, which waits for a daemon until it is ready."""
     import subprocess
 
+    from tally_cli.watching import LOOK_SECONDS
+
     quiet = subprocess.DEVNULL
+    began = time.monotonic()
     try:
-        done = subprocess.run(
-            command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=_MANAGER_SECONDS_MAX, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+    except OSError:
         return _NOT_READY
-    return done.returncode
+    with process:
+        while time.monotonic() < watch.ends(began, _MANAGER_SECONDS_MAX):
+            try:
+                return process.wait(LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                watch.look()
+        process.kill()
+    return _NOT_READY
 
 
-def _start_session(paths: Paths, env: Mapping[str, str]) -> None:
+def _start_session(paths: Paths, env: Mapping[str, str], watch: "Watch") -> None:
     program = find_tallyd(env)
     places = ["--data-dir", paths.data_dir, "--runtime-dir", paths.runtime_dir]
     log = open_log(paths)
     try:
         begins = os.lseek(log, 0, os.SEEK_END)
-        code = _bear([program, *places, "--ready-fd", str(_READY_FD)], clean_environment(env), log)
+        argv = [program, *places, "--ready-fd", str(_READY_FD)]
+        code = _bear(argv, clean_environment(env), log, watch)
         if code == 0 or answers(paths.client_socket):
             return
-        if code in LOST_RACE and winner_answers(paths.client_socket, WINNER_SECONDS_MAX):
+        if code in LOST_RACE and winner_answers(paths.client_socket, WINNER_SECONDS_MAX, watch):
             return
         words = os.pread(log, 4096, begins).decode(errors="replace").strip()
     finally:
@@ -225,16 +249,18 @@ def _start_session(paths: Paths, env: Mapping[str, str]) -> None:
     raise _not_started(code, words, log_path(paths))
 
 
-def winner_answers(path: str, seconds: float) -> bool:
-    """Whether whoever won the race answers at `path` within so many seconds.
+def winner_answers(path: str, seconds: float, watch: "Watch") -> bool:
+    """Whether whoever won the race answers at `path` within so many seconds, or longer while it says that it
+    goes on.
 
     The one place where we ask again and again: the winner is another's process, with no pipe to us.
     """
-    pause, ends = _PAUSE_SECONDS_MIN, time.monotonic() + seconds
+    pause, began = _PAUSE_SECONDS_MIN, time.monotonic()
     while not answers(path):
-        if time.monotonic() + pause > ends:
+        if time.monotonic() + pause > watch.ends(began, seconds):
             return False
         time.sleep(pause)
+        watch.look()
         pause = min(2 * pause, _PAUSE_SECONDS_MAX)
     return True
 
@@ -244,7 +270,8 @@ def _not_started(code: int, words: str, log: str) -> Trouble:
         return Trouble(
             Exit.UNREACHABLE,
             "not-ready",
-            f"A daemon was started and is not ready after {READY_SECONDS_MAX} s. Its log is {log}.",
+            f"A daemon was started, is not ready after {READY_SECONDS_MAX} s and does not say how far it is."
+            f" Its log is {log}.",
             log=log,
         )
     return Trouble(
@@ -280,7 +307,7 @@ def open_log(paths: Paths) -> int:
 
 
 # --- birth --------------------------------------------------------------------------------------------------
-def _bear(argv: list[str], env: Mapping[str, str], log: int) -> int:
+def _bear(argv: list[str], env: Mapping[str, str], log: int, watch: "Watch") -> int:
     """Run `argv` as a grandchild in a session of its own; 0 once it is ready, else how it ended.
 
     The child in between leads the session, waits for the daemon's line on the pipe or for its end, and exits
@@ -288,30 +315,37 @@ def _bear(argv: list[str], env: Mapping[str, str], log: int) -> int:
     """
     child = os.fork()
     if child == 0:
-        _midwife(argv, env, log)
+        _midwife(argv, env, log, watch)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else _NO_MIDWIFE
 
 
-def _midwife(argv: list[str], env: Mapping[str, str], log: int) -> NoReturn:
+def _midwife(argv: list[str], env: Mapping[str, str], log: int, watch: "Watch") -> NoReturn:
     code = _NO_MIDWIFE
     try:
+        caller = os.getppid()
         os.setsid()
         reads, writes = os.pipe()
         daemon = os.fork()
         if daemon == 0:
             _become(argv, env, log, writes)
         os.close(writes)
-        code = _await_ready(reads, daemon)
+        code = _await_ready(reads, daemon, caller, watch)
     finally:
         os._exit(code)  # whatever happened: this copy of the caller must not go on as the caller
 
 
-def _await_ready(reads: int, daemon: int) -> int:
-    readable, _, _ = select.select([reads], [], [], READY_SECONDS_MAX)
-    if not readable:
-        return _NOT_READY
+def _await_ready(reads: int, daemon: int, caller: int, watch: "Watch") -> int:
+    """0 once the daemon is ready, else how it ended. The wait is given up where the daemon is silent for too
+    long, and where the caller, whose stderr this is, has ended; the daemon itself goes on starting."""
+    from tally_cli.watching import LOOK_SECONDS
+
+    began = time.monotonic()
+    while not select.select([reads], [], [], LOOK_SECONDS)[0]:
+        watch.look()
+        if time.monotonic() > watch.ends(began, READY_SECONDS_MAX) or os.getppid() != caller:
+            return _NOT_READY
     if os.read(reads, 64):
         return 0
     _, status = os.waitpid(daemon, 0)

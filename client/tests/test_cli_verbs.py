@@ -31,6 +31,7 @@ def test_init_makes_one_project_however_often(tally: Tally) -> None:
 def test_paths_are_those_that_the_daemon_uses_case_013(tally: Tally) -> None:
     """What `paths` prints without a daemon is where the daemon then is, and where keys and log lie."""
     told = tally.ok("paths", "--json").object
+    assert told.pop("copies") == []
     assert not tally.data_dir.exists()
     tally.ok("init")
     files = ("database", "marker", "client_socket", "worker_socket", "runtime_lock", "log", "keys")
@@ -38,6 +39,21 @@ def test_paths_are_those_that_the_daemon_uses_case_013(tally: Tally) -> None:
         assert os.path.exists(told[name]), name
     lines = dict(line.split("\t") for line in tally.ok("paths").out.splitlines())
     assert lines == told
+
+
+def test_paths_shows_the_copies_of_upgrades(tally: Tally) -> None:
+    """What stands beside the database under the name of a copy made before a migration is shown, with its
+    size, whether or not a daemon runs.
+    """
+    tally.data_dir.mkdir(mode=0o700)
+    copies = [tally.data_dir / f"tally.db.before-000{number}" for number in (2, 8)]
+    for copy in copies:
+        copy.write_bytes(b"x" * 4096)
+    (tally.data_dir / "tally.db.before-0009.partial").write_bytes(b"")
+    told = tally.ok("paths", "--json").object["copies"]
+    assert told == [{"path": str(copy), "bytes": 4096} for copy in copies]
+    lines = [line for line in tally.ok("paths").out.splitlines() if line.startswith("copy\t")]
+    assert lines == [f"copy\t{copy} (4096 bytes)" for copy in copies]
 
 
 def test_a_long_runtime_directory_is_replaced_and_said_case_016(tally: Tally) -> None:

@@ -28,6 +28,7 @@ from tally_cli.starting import (
     winner_answers,
 )
 from tally_cli.trouble import Trouble
+from tally_cli.watching import Watch
 from tallyd.store.refusals import ExitCode
 from tallystick.paths import Paths, resolve
 
@@ -71,10 +72,12 @@ sys.exit(int(sys.argv[2]) if sys.argv[2] != "ready" else 0)
 BEARING = """
 import json, os, sys
 from tally_cli.starting import _bear
+from tally_cli.watching import Watch
 extra = os.open("/dev/null", os.O_RDONLY)
 os.set_inheritable(extra, True)
 log = os.open(sys.argv[1] + ".log", os.O_RDWR | os.O_CREAT)
-code = _bear([sys.executable, "-I", "-c", sys.argv[2], *sys.argv[3:]], {"PATH": "/bin"}, log)
+argv = [sys.executable, "-I", "-c", sys.argv[2], *sys.argv[3:]]
+code = _bear(argv, {"PATH": "/bin"}, log, Watch("/nowhere"))
 try:
     os.waitpid(-1, os.WNOHANG)
     children = True
@@ -176,12 +179,12 @@ def test_nobody_is_there_where_nobody_listens(tally: Tally) -> None:
 def test_the_winner_of_a_race_is_waited_for(tally: Tally) -> None:
     """Whoever lost the race connects as soon as the winner listens, and gives up in bounded time."""
     tally.runtime_dir.mkdir()
-    assert not winner_answers(str(tally.socket), 0.05)
+    assert not winner_answers(str(tally.socket), 0.05, Watch("/nowhere"))
     script = (
         "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); s.accept()"
     )
     winner = subprocess.Popen([sys.executable, "-c", script, str(tally.socket)])
-    assert winner_answers(str(tally.socket), 30)
+    assert winner_answers(str(tally.socket), 30, Watch("/nowhere"))
     assert winner.wait(30) == 0
     tally.socket.unlink()
 

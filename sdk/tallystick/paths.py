@@ -20,7 +20,7 @@ listens in it. ``tally paths`` prints what it gives.
   relative ``XDG_…`` variable is ignored, as the XDG Base Directory Specification demands. An empty one
   counts as unset.
 
-It creates, opens and checks nothing; whoever uses a directory checks its owner and mode.
+``resolve`` creates, opens and checks nothing; whoever uses a directory checks its owner and mode.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pwd
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -73,6 +74,11 @@ class Paths(NamedTuple):
         """The copy of a store's marker in the state directory: one file a store."""
         return os.path.join(self.state_dir, f"{store_id}.json")
 
+    @property
+    def starting(self) -> str:
+        """The file in which a daemon that takes long to start says how far it is; gone once it is ready."""
+        return os.path.join(self.runtime_dir, "starting.json")
+
     def note(self) -> str | None:
         """A sentence for people, where the sockets are not in the directory that was asked for; else
         None."""
@@ -106,6 +112,20 @@ def resolve(
     if _bytes(os.path.join(wanted, _LONGEST_NAME)) > SOCKET_PATH_BYTES_MAX:
         runtime = f"{_short()}-{_hash('runtime', wanted)}"
     return _paths(data, runtime, wanted, state)
+
+
+def migration_copies(database: str) -> list[str]:
+    """What stands beside a database under the name of a copy that was made before a migration.
+
+    The one function here that looks at the disk. Raises OSError; a directory that is not there has none.
+    """
+    where, name = os.path.split(database)
+    try:
+        found = os.listdir(where)
+    except FileNotFoundError:
+        return []
+    pattern = re.compile(re.escape(name) + r"\.before-\d{4}")
+    return sorted(os.path.join(where, each) for each in found if pattern.fullmatch(each))
 
 
 def check_socket_path(path: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import Final
 
 import click
@@ -10,11 +12,12 @@ from tally_cli.calling import Call, Record, text, verb
 from tally_cli.choosing import projects
 from tally_cli.exits import Exit
 from tally_cli.output import to_json
-from tally_cli.starting import connect, ensure_running, log_path, not_running
+from tally_cli.starting import connect, log_path, not_running
 from tally_cli.stopping import END_SECONDS_MAX, peer_process, watch
 from tally_cli.trouble import Trouble
 from tallystick import calls
 from tallystick.errors import IdempotencyResultExpired, TransportError
+from tallystick.paths import migration_copies
 
 INIT_KEY: Final = "tally-init-personal"
 INIT_NAME: Final = "personal"
@@ -52,10 +55,13 @@ def _made_long_ago(call: Call) -> Record:
 @click.command()
 @verb
 def up(call: Call) -> None:
-    """Start the daemon, unless one runs."""
+    """Start the daemon, unless one runs.
+
+    A start that brings a large record up to date takes minutes: on stderr it is told how far it is.
+    """
     if not call.may_start:
         raise Trouble(Exit.USAGE, "usage", "`tally up` starts a daemon, and --no-start forbids it.")
-    started = ensure_running(call.paths)
+    started = call.start()
     status = call.ask(calls.service.status())
     if call.printer.as_json:
         call.printer.object({"started": started, **status})
@@ -137,17 +143,32 @@ def _flat(record: Record) -> list[tuple[str, str]]:
 @click.command()
 @verb
 def paths(call: Call) -> None:
-    """Print where everything is: data, sockets, and the files of this user. Asks no daemon."""
+    """Print where everything is: data, sockets, and the files of this user. Asks no daemon.
+
+    Copies that were made before the record was brought up to date are shown with their size; the daemon
+    removes them when it has started once more.
+    """
     from tallystick.keystore import path_for
 
     found = {**call.paths._asdict(), "log": log_path(call.paths), "keys": path_for(call.paths, call.actor)}
+    copies = _sizes(migration_copies(call.paths.database))
     if call.printer.as_json:
-        call.printer.object(found)
+        call.printer.object({**found, "copies": [{"path": path, "bytes": size} for path, size in copies]})
         return
     call.printer.fields(found.items())
+    call.printer.fields(("copy", f"{path} ({size} bytes)") for path, size in copies)
     note = call.paths.note()
     if note is not None:
         call.printer.text(note)
+
+
+def _sizes(paths: list[str]) -> list[tuple[str, int]]:
+    """Files with their bytes; one that was removed meanwhile is left out."""
+    found = []
+    for path in paths:
+        with suppress(FileNotFoundError):
+            found.append((path, os.stat(path, follow_symlinks=False).st_size))
+    return found
 
 
 @click.command()

@@ -99,7 +99,7 @@ def find(tx: Transaction, wanted: Intent) -> LogRow | None:
     return first
 
 
-def check_kept(tx: Transaction, first: LogRow, request: Request, admission: Admission) -> None:
+def check_kept(tx: Transaction, first: LogRow, request: AnyRequest, admission: Admission) -> None:
     """Raises Refusal ``idempotency-result-expired`` where the key no longer gives the result of its command,
     whose row is ``first``. For a request that may have the result, as ``authorize_replay`` says.
     """
@@ -108,7 +108,7 @@ def check_kept(tx: Transaction, first: LogRow, request: Request, admission: Admi
         raise idempotency_result_expired()
 
 
-def _is_working(request: Request, admission: Admission) -> bool:
+def _is_working(request: AnyRequest, admission: Admission) -> bool:
     """Whether the request comes from a worker whose invocation has not ended. A claim of whatever comes next
     names no invocation; it may have its result only while its attempt is the current one, so it is working.
     """

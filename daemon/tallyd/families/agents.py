@@ -18,7 +18,7 @@ from typing import Final
 from tallyd.admission import Admission
 from tallyd.families.shared.family import Family, read, write
 from tallyd.families.shared.results import Served, check_revision, given, optional
-from tallyd.ledger import agents, ids, log, pages, skeleton, times
+from tallyd.ledger import agents, ids, lifecycles, log, pages, skeleton, times
 from tallyd.ledger.agents import AgentRow
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import View
@@ -108,7 +108,7 @@ def add(tx: Transaction, request: Request[TallystickAgentAddArgs], _admission: A
         id=tx.new_id(),
         revision=1,
         name=name,
-        status="active",
+        status=lifecycles.begin(LIFECYCLE, "active"),
         credential_sha256=credential,
         peer_uid=optional(args.peer_uid),
         deployments=skeleton.encode(given(args.deployments, ())).decode(),
@@ -129,7 +129,8 @@ def revoke(tx: Transaction, request: Request[TallystickAgentRevokeArgs], _admiss
     check_revision(request, row.revision, f"agent {row.agent_id}")
     if "revoked" not in LIFECYCLE[row.status]:
         raise stale_revision(row.revision, f"agent {row.agent_id} is {row.status} already")
-    tx.update("agents", {"position": row.position}, revision=row.revision + 1, status="revoked")
+    status = lifecycles.change(LIFECYCLE, row.status, "revoked")
+    tx.update("agents", {"position": row.position}, revision=row.revision + 1, status=status)
     row = _found(tx, args.agent_id)
     tx.emit(_event(row, "revoked", tx.new_id()))
     return Applied(revision=row.revision)

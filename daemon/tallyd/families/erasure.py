@@ -31,7 +31,7 @@ from tallyd.families.shared import objects
 from tallyd.families.shared.family import Errand, Family, write
 from tallyd.families.shared.host import Host
 from tallyd.families.shared.results import check_revision
-from tallyd.ledger import attempts, ids, log, skeleton, times
+from tallyd.ledger import attempts, ids, lifecycles, log, skeleton, times
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
@@ -99,7 +99,7 @@ def _begin(tx: Transaction, admission: Admission, subject: str, reason_class: st
         reason_class=reason_class,
         bodies=bodies,
         authorized_by=admission.author,
-        state="erasing",
+        state=lifecycles.begin(LIFECYCLE, "erasing"),
         created_ms=tx.now_ms,
         erased_ms=None,
     )
@@ -296,7 +296,8 @@ def finish(cleaned: Cleaned, tx: Transaction) -> bool:
     """The system command behind the cleaning. False where there is nothing to say."""
     rows = [row for row in in_progress(tx) if row.position <= cleaned.until]
     for row in rows:
-        done = msgspec.structs.replace(row, state="erased", erased_ms=tx.now_ms)
+        state = lifecycles.change(LIFECYCLE, row.state, "erased")
+        done = msgspec.structs.replace(row, state=state, erased_ms=tx.now_ms)
         tx.update("erasures", {"position": row.position}, state=done.state, erased_ms=done.erased_ms)
         tx.emit(_event(done, "erased", tx.new_id()))
     for artifact in artifact_rows.with_files(tx, erasing=True):

@@ -37,6 +37,7 @@ from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.checkpointer import Checkpointer
 from tallyd.service.commands import Commands, Touched
 from tallyd.service.config import Settings
+from tallyd.service.copies import remove_old_copies
 from tallyd.service.credentials import Credentials, owner_channel
 from tallyd.service.dispatcher import Dispatcher
 from tallyd.service.driver import Driver
@@ -94,15 +95,7 @@ class Daemon:
     def open(self) -> None:
         """Opens the store and makes everything that runs. Raises StartRefused."""
         options, ambient = self._options, self._ambient
-        self._store = store = open_store(
-            options.paths,
-            ambient=ambient,
-            bootstrap=bootstrap(ambient),
-            on_adopt=adoption(ambient),
-            adopt=options.adopt,
-            vfs=options.vfs,
-            on_step=None if options.hook is None else options.hook.step,
-        )
+        self._store = store = self._open_store()
         if (note := store.filesystem.note) is not None:
             logger.warning("%s", note)
         self._gate = Gate()
@@ -189,6 +182,29 @@ class Daemon:
         for errand in self._errands:
             errand.touched(touched)
 
+    def _open_store(self) -> Store:
+        """Raises StartRefused."""
+        options, ambient = self._options, self._ambient
+        try:
+            return open_store(
+                options.paths,
+                ambient=ambient,
+                bootstrap=bootstrap(ambient),
+                on_adopt=adoption(ambient),
+                adopt=options.adopt,
+                vfs=options.vfs,
+                on_step=self._step,
+                on_progress=self._readiness.progress,
+            )
+        except StartRefused:
+            self._readiness.refused()
+            raise
+
+    def _step(self, name: str) -> None:
+        """A step of the start is done: where the crash hooks may end the process."""
+        if self._options.hook is not None:
+            self._options.hook.step(name)
+
     def _listen(self) -> None:
         """Binds the owner's sockets; who connects waits until ``serve``. Raises StartRefused."""
         paths, uid = self._options.paths, os.geteuid()
@@ -249,7 +265,9 @@ class Daemon:
             self._agents.compare()
             nursery.start_soon(self._door.run)
             self._keep_up()
-            self._readiness.ready(self._options.paths)
+            self._step("before_ready")
+            self._readiness.ready()
+            self._tasks.keep_up("cleaning up after this start", self._begin_errands)
             await self._stop.wait()
             await self._drain()
             nursery.cancel_scope.cancel()
@@ -261,6 +279,10 @@ class Daemon:
         self._tasks.keep_up("looking after locks and sockets", self._stay_ours)
         self._tasks.keep_up("cleaning up when idle", self._commands.clean_up_when_idle)
         self._tasks.keep_up("agents' sockets", self._agents.run)
+
+    async def _begin_errands(self) -> None:
+        """First the copies that this start has made superfluous go, and then the families' errands begin."""
+        await trio.to_thread.run_sync(remove_old_copies, self._store)
         for errand in self._errands:
             self._tasks.keep_up(errand.name, errand.run)
 

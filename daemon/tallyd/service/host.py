@@ -9,7 +9,7 @@ from tallyd.families import Family
 from tallyd.families.shared.host import Check
 from tallyd.ledger.view import View
 from tallyd.readers.reads import Reader
-from tallyd.service.copies import clean_copy
+from tallyd.service.copies import clean_copies
 from tallyd.store.filesystem import FileSystem
 from tallyd.store.store import Store
 from tallyd.vault import Vault
@@ -58,8 +58,7 @@ class DaemonHost:
 
     def clean_copies(self) -> None:
         """Deletes from the copies made before migrations what the store itself does not have any more."""
-        for path in self._store.migration_copies():
-            clean_copy(path, self.read)
+        clean_copies(self._store, self.read)
 
 
 def _union(queries: Iterable[str]) -> str:

@@ -105,7 +105,7 @@ def run(argv: Sequence[str], ambient: Ambient, vfs: str | None = None) -> int:
             vfs=vfs,
             settings=config.load(paths.data_dir),
         )
-        daemon = Daemon(options, ambient, Readiness(arguments.ready_fd, os.environ))
+        daemon = Daemon(options, ambient, Readiness(arguments.ready_fd, os.environ, paths))
         daemon.open()
         _settle_memory()
     except StartRefused as refused:

@@ -29,6 +29,8 @@ from tallyd.store.refusals import ExitCode, StartRefused
 
 VERSION: Final = 1
 BEFORE_FIRST: Final = -1
+NO_LOG: Final = (BEFORE_FIRST, b"")
+"""Position and leaf of the last row of a log that has none."""
 _BYTES_MAX: Final = 65_536
 """Far more than one has; a file of any other length is not one."""
 
@@ -121,7 +123,7 @@ def stores_known_at(state_dir: str, data_dir: str) -> list[tuple[str, Marker]]:
 def end_of_log(connection: apsw.Connection) -> tuple[int, bytes]:
     """Position and leaf of the log's last row; (-1, b"") where there is none."""
     rows = connection.execute("SELECT position, leaf FROM log ORDER BY position DESC LIMIT 1").fetchall()
-    return msgspec.convert(rows[0], tuple[int, bytes]) if rows else (BEFORE_FIRST, b"")
+    return msgspec.convert(rows[0], tuple[int, bytes]) if rows else NO_LOG
 
 
 def contradiction(connection: apsw.Connection, identity: Identity, marker: Marker) -> str | None:

@@ -1,29 +1,29 @@
-"""Steps of the schema: numbered files, each committed together with the number that says that it was done.
+"""Steps of the schema: numbered files, and the number of the last one that a store has.
 
 ``NNNN_name.sql``, from 0001 on without a gap, in ``tallyd/migrations`` of an installed package or in
 ``migrations`` of a source checkout. ``PRAGMA user_version`` holds the number of the last one that was
-applied; it is part of the same transaction as the step's statements, so that a step is there whole or not
-at all.
+applied.
 
-A store that exists is copied before its schema is changed, by SQLite's backup API and never as a file: a
-file copy would leave the write-ahead log behind. The copy, ``tally.db.before-NNNN``, is verified and
-durable before the first statement runs. A schema that is newer than this program is refused, and nothing is
-touched.
+A store that lacks some is brought up to date by all of them in one transaction, the number with them: after
+a crash or a refusal it is what it was before, at its old number, and the program that wrote it opens it.
+Before the first statement runs a verified copy is made (``copies``). A schema that is newer than this
+program is refused, and nothing is touched.
 
-A copy made before a migration keeps what is erased later. Whoever erases content has to know of these files
-(:func:`copies`).
+A file that was released never changes again: what it did stands in people's stores, and a store that is made
+anew must be the same. What has to be different is another migration.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import apsw
 
-from tallyd.store.files import Disk, sync_file
+from tallyd.store.progress import OnProgress, reported
+from tallyd.store.references import Changes, dangling
 from tallyd.store.refusals import ExitCode, StartRefused
 
 APPLICATION_ID: Final = 0x54414C59
@@ -119,53 +119,45 @@ def create(connection: apsw.Connection, migrations: Sequence[Migration]) -> None
         _apply(connection, migration)
 
 
-def upgrade(connection: apsw.Connection, migrations: Sequence[Migration]) -> None:
-    """Apply to an existing store what it lacks, each migration in a transaction of its own.
+def pending(connection: apsw.Connection, migrations: Sequence[Migration]) -> list[Migration]:
+    """The migrations that the store lacks, in their order."""
+    done = version(connection)
+    return [migration for migration in migrations if migration.number > done]
+
+
+def upgrade(
+    connection: apsw.Connection,
+    lacking: Sequence[Migration],
+    on_step: Callable[[str], None],
+    on_progress: OnProgress,
+) -> None:
+    """Apply the pending migrations to an existing store, all of them in one transaction.
 
     Foreign keys are off meanwhile, as SQLite's procedure for changing tables wants it (lang_altertable,
-    section 7), and checked before each commit. Raises StartRefused; the step that failed is then undone.
+    section 7), and the references that may have been broken are checked before the commit. ``on_step`` hears
+    ``migration:NNNN`` when one is applied, ``upgrade:before_commit`` and ``upgrade``.
+
+    Raises StartRefused; the store is then as it was.
     """
-    pending = [migration for migration in migrations if migration.number > version(connection)]
-    if not pending:
-        return
     connection.execute("PRAGMA foreign_keys=OFF").fetchall()
-    for migration in pending:
-        _upgrade_by(connection, migration)
+    connection.execute("BEGIN IMMEDIATE").fetchall()
+    try:
+        changes = Changes(connection)
+        with changes.watched():
+            for migration in lacking:
+                _upgrade_by(connection, migration, on_progress)
+                on_step(f"migration:{migration.number:04d}")
+        _check_references(connection, changes, lacking, on_progress)
+        on_step("upgrade:before_commit")
+        on_progress("committing the migrations", None)
+        connection.execute("COMMIT").fetchall()
+    except BaseException:
+        if connection.in_transaction:  # some errors have rolled back already
+            connection.execute("ROLLBACK").fetchall()
+        raise
+    on_step("upgrade")
     connection.execute("PRAGMA foreign_keys=ON").fetchall()
     assert connection.pragma("foreign_keys") == 1
-
-
-def copy_before_upgrade(
-    connection: apsw.Connection, migrations: Sequence[Migration], disk: Disk, vfs: str | None
-) -> str | None:
-    """Path of a verified, durable copy of a store that is about to be migrated; None where nothing is
-    pending."""
-    pending = [migration.number for migration in migrations if migration.number > version(connection)]
-    if not pending:
-        return None
-    target = f"{connection.filename}.before-{pending[0]:04d}"
-    partial = f"{target}.partial"
-    for name in (partial, f"{partial}-journal"):  # of an attempt that was interrupted
-        if os.path.lexists(name):
-            disk.unlink(name)
-    copied = _copy(connection, partial, vfs)
-    if copied is not None:
-        raise StartRefused(
-            ExitCode.CORRUPT,
-            f"the integrity check of a copy of {connection.filename} says: {copied}. Nothing was changed."
-            " Keep all files as they are, and restore a backup into another directory",
-        )
-    sync_file(disk, partial)
-    disk.rename(partial, target)
-    disk.sync_directory(os.path.dirname(target))
-    return target
-
-
-def copies(database: str) -> list[str]:
-    """The copies made before migrations that are still there."""
-    where, name = os.path.split(database)
-    pattern = re.compile(re.escape(name) + r"\.before-\d{4}\Z")
-    return sorted(os.path.join(where, found) for found in os.listdir(where) if pattern.match(found))
 
 
 def integrity_problem(connection: apsw.Connection) -> str | None:
@@ -187,39 +179,33 @@ def _apply(connection: apsw.Connection, migration: Migration) -> None:
     connection.execute(f"PRAGMA user_version={migration.number}").fetchall()
 
 
-def _upgrade_by(connection: apsw.Connection, migration: Migration) -> None:
-    connection.execute("BEGIN IMMEDIATE").fetchall()
+def _upgrade_by(connection: apsw.Connection, migration: Migration, on_progress: OnProgress) -> None:
     try:
-        _apply(connection, migration)
-        dangling = connection.execute("PRAGMA foreign_key_check").fetchall()
-        if dangling:
-            raise _failed(migration, f"a row of {dangling[0][0]} refers to nothing")
-        connection.execute("COMMIT").fetchall()
-    except BaseException as error:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK").fetchall()
-        if isinstance(error, (apsw.SQLError, apsw.ConstraintError)):
-            raise _failed(migration, str(error)) from error
-        raise
+        with reported(connection, f"migration {_label(migration)}", on_progress):
+            _apply(connection, migration)
+    except (apsw.SQLError, apsw.ConstraintError) as error:
+        raise _failed(f"migration {_label(migration)}", str(error)) from error
 
 
-def _failed(migration: Migration, reason: str) -> StartRefused:
+def _check_references(
+    connection: apsw.Connection, changes: Changes, lacking: Sequence[Migration], on_progress: OnProgress
+) -> None:
+    for table in changes.to_check():
+        with reported(connection, f"checking the references of {table}", on_progress):
+            found = dangling(connection, table)
+        if found is not None:
+            names = ", ".join(map(_label, lacking))
+            reason = f"a row of {found.table} refers to a row of {found.parent} that is not there"
+            raise _failed(f"the check after {names}", reason)
+
+
+def _label(migration: Migration) -> str:
+    return f"{migration.number:04d}_{migration.name}"
+
+
+def _failed(what: str, reason: str) -> StartRefused:
     return StartRefused(
         ExitCode.MIGRATION_FAILED,
-        f"migration {migration.number:04d}_{migration.name} failed and was undone: {reason}. The store is"
-        " as it was before; go on with the program that wrote it, and report this",
+        f"{what} failed, and all was undone: {reason}. The store is as it was before; go on with the program"
+        " that wrote it, and report this",
     )
-
-
-def _copy(connection: apsw.Connection, target: str, vfs: str | None) -> str | None:
-    """Copy the whole database; what the integrity check of the copy says, or None where it is good."""
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-    copy = apsw.Connection(target, flags, vfs=vfs)
-    try:
-        with copy.backup("main", connection, "main") as backup:
-            backup.step(-1)
-        # One file, with no log beside it.
-        copy.execute("PRAGMA journal_mode=DELETE").fetchall()
-        return integrity_problem(copy)
-    finally:
-        copy.close()

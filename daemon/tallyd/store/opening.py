@@ -6,13 +6,14 @@ directory and its lock, and only then the database. Who loses a lock has opened 
 A **first start** is these steps. Each is on the disk before the next begins, so that a start that was
 interrupted anywhere goes on from where it stands; while there is no marker, it does.
 
-===========
-==================================================================================================
-directories  the data directory and its keys, the runtime directory, the state directory, with their parents
-keys         one file a kind, written aside; those of an interrupted start are used database     migrations,
-identity, check values of the keys and the ledger's first rows, in one transaction marker
-``store.json``, and its copy in the state directory: from now on the store exists ===========
-==================================================================================================
+===========  ============================================================================================
+directories  the data directory and its keys, the runtime directory, the state directory, with their
+             parents
+keys         one file a kind, written aside; those that an interrupted start left are used
+database     migrations, identity, check values of the keys and the ledger's first rows, in one
+             transaction
+marker       ``store.json``, and its copy in the state directory: from now on the store exists
+===========  ============================================================================================
 
 What is found decides what happens. "Known" means that a marker, or a copy that names this directory, says so.
 
@@ -26,12 +27,15 @@ yes        bears it out    opened
 yes        does not        refused as put back, or adopted: a new epoch begins
 =========  ==============  =======================================================================
 
-The directory of a log beside no database counts as known. An ordinary start writes nothing but what is
-missing.
+A write-ahead log beside no database counts as known: it may be all that is left of a store.
 
-Whatever was found in the write-ahead log is made durable before anything is answered from it: a daemon that
-was killed between writing a commit and syncing it must not, when it is back, repeat the reply of a command
-that a power cut could still take away.
+A store whose schema is older than this program's is copied (``copies``), then migrated (``migrations``). A
+start that is killed on the way leaves the store as it was, or migrated; the next start goes on. An ordinary
+start writes nothing but what is missing.
+
+What stands in the write-ahead log is synced into the database before anything is answered from it. Otherwise
+a daemon that was killed between writing a commit and syncing it could, once started again, repeat the reply
+of a command that a power cut then still takes away.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ from typing import Final, NamedTuple
 import apsw
 import msgspec
 
-from tallyd.store import filesystem, keys, marker, migrations, pragmas
+from tallyd.store import copies, filesystem, keys, marker, migrations, pragmas
 from tallyd.store import identity as identities
 from tallyd.store.ambient import Ambient
 from tallyd.store.directories import Place, make_private, private_umask, sync_ancestors
@@ -57,10 +61,12 @@ from tallyd.store.locks import KernelLock, keep_from_tidying, take
 from tallyd.store.marker import Marker, Unreadable
 from tallyd.store.migrations import Migration
 from tallyd.store.probe import try_two_processes
+from tallyd.store.progress import OnProgress, unheard
 from tallyd.store.refusals import ExitCode, StartRefused
 from tallyd.store.store import Store
 from tallyd.store.writer import Writer
 from tallystick.paths import Paths
+from tallystick.protocol.limits import WAL_BYTES_MAX
 
 Bootstrap = Callable[[Writer, Identity, Keys], None]
 """Writes the ledger's first rows, inside the transaction that makes the store."""
@@ -71,7 +77,8 @@ OnStep = Callable[[str], None]
 
 STEPS: Final = ("directories", "keys", "database:before_commit", "database", "marker")
 """What ``on_step`` is called with at a first start, in this order: each when it is durable, but for
-``database:before_commit``, which is the instant before that step's commit."""
+``database:before_commit``, which is the instant before that step's commit. The steps of an upgrade are those
+of ``copies.make`` and ``migrations.upgrade``."""
 
 _DATA: Final = "--data-dir or TALLY_DATA_DIR"
 _RUNTIME: Final = "--runtime-dir or TALLY_RUNTIME_DIR"
@@ -99,6 +106,7 @@ def open_store(
     adopt: str | None = None,
     vfs: str | None = None,
     on_step: OnStep | None = None,
+    on_progress: OnProgress = unheard,
     machine: Machine | None = None,
     steps_of_schema: Sequence[Migration] | None = None,
 ) -> Store:
@@ -106,8 +114,8 @@ def open_store(
 
     ``adopt`` is the id of a store that is known to have gone further than its database does: it goes on
     from there in a new epoch, which needs ``on_adopt``. ``vfs`` names the SQLite VFS to be used.
-    ``on_step`` hears of the steps of a first start. ``steps_of_schema`` replaces the program's own
-    migrations.
+    ``on_step`` hears of the steps of a first start and of an upgrade, ``on_progress`` how far an upgrade is.
+    ``steps_of_schema`` replaces the program's own migrations.
 
     Raises StartRefused; after it nothing is held, and what was there is as it was.
     """
@@ -122,6 +130,7 @@ def open_store(
             vfs=vfs,
             machine=machine,
             on_step=on_step or _unheard,
+            on_progress=on_progress,
             schema=migrations.load() if steps_of_schema is None else steps_of_schema,
             held=held,
         )
@@ -139,6 +148,7 @@ class _Opening:
         vfs: str | None,
         machine: Machine,
         on_step: OnStep,
+        on_progress: OnProgress,
         schema: Sequence[Migration],
         held: ExitStack,
     ) -> None:
@@ -148,6 +158,8 @@ class _Opening:
         self._machine = machine
         self._disk = machine.disk
         self._on_step = on_step
+        self._on_progress = on_progress
+        self._upgraded = False
         self._schema = schema
         self._held = held
         credentials = machine.credentials_dir or os.environ.get("CREDENTIALS_DIRECTORY") or None
@@ -186,6 +198,7 @@ class _Opening:
             held=self._held.pop_all(),
             disk=self._disk,
             vfs=self._vfs,
+            upgraded=self._upgraded,
         )
 
     # --- directories and locks ----------------------------------------------------------------------------
@@ -297,8 +310,7 @@ class _Opening:
         self._judge(identity, against, adopt)
         checks = identities.read_checks(writer)
         secrets = self._key_files.load(identity.store_id, checks)
-        migrations.copy_before_upgrade(writer, self._schema, self._disk, self._vfs)
-        migrations.upgrade(writer, self._schema)
+        self._upgrade(writer)
         unchecked = [kind for kind in keys.KINDS if kind not in checks]
         if unchecked:
             with _transaction(writer):
@@ -307,6 +319,16 @@ class _Opening:
             readable = [found for found in evidence.values() if isinstance(found, Marker)]
             identity = self._begin_epoch(writer, identity, readable, on_adopt)
         return identity, secrets
+
+    def _upgrade(self, writer: Writer) -> None:
+        """Copy and migrate a store whose schema is older than the program's."""
+        lacking = migrations.pending(writer, self._schema)
+        if lacking:
+            steps = self._on_step, self._on_progress
+            copies.make(writer, lacking[0].number, self._disk, self._vfs, *steps)
+            migrations.upgrade(writer, lacking, *steps)
+            self._upgraded = True
+        copies.sweep(self._paths.database, self._disk)
 
     def _judge(self, identity: Identity, against: dict[str, str], adopt: str | None) -> None:
         """Raise StartRefused unless the store is borne out and no adoption asked for, or both the other
@@ -345,6 +367,9 @@ class _Opening:
 
     def _make_durable(self, writer: apsw.Connection) -> None:
         """Sync the log that was found, copy it into the database, sync that, and begin the log anew."""
+        found = _size(self._paths.database + "-wal") or 0
+        if found > WAL_BYTES_MAX:  # a migration's: a daemon that serves cuts it sooner
+            self._on_progress("writing the changes into the database", None)
         writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         self._disk.sync_directory(self._paths.data_dir)
 
@@ -430,7 +455,7 @@ def _transaction(connection: apsw.Connection) -> Iterator[None]:
 
 
 def _unheard(_step: str) -> None:
-    """For a start that is no first start."""
+    """For a start that nobody watches, or that is no first start."""
 
 
 def _unrecorded(_connection: apsw.Connection, _identity: Identity, _epoch: Epoch) -> None:

@@ -9,7 +9,8 @@ from typing import Final
 import apsw
 import msgspec
 
-from tallyd.store import marker, migrations, pragmas
+from tallyd.store import copies, marker, pragmas
+from tallyd.store.copies import SortedOut
 from tallyd.store.files import Disk
 from tallyd.store.filesystem import FileSystem
 from tallyd.store.identity import Epoch, Identity
@@ -51,6 +52,7 @@ class Store:
         held: ExitStack,
         disk: Disk,
         vfs: str | None,
+        upgraded: bool,
     ) -> None:
         self.paths = paths
         self.writer = writer
@@ -59,6 +61,7 @@ class Store:
         self.filesystem = filesystem
         self.disk = disk
         self._vfs = vfs
+        self._upgraded = upgraded
         self._locks = locks
         self._held = held
         self._database = _inode(paths.database)
@@ -168,9 +171,21 @@ class Store:
             )
         return None
 
-    def migration_copies(self) -> list[str]:
-        """Copies made before migrations: whoever erases content has to know that it may be in them too."""
-        return migrations.copies(self.paths.database)
+    def migration_copies(self) -> SortedOut:
+        """Copies made before migrations: whoever erases content has to know that it may be in them too.
+
+        Raises OSError and apsw.Error where one of them cannot be read.
+        """
+        return copies.sort_out(self.paths.database, self.store_id, self._vfs)
+
+    def remove_old_copies(self) -> SortedOut:
+        """Unlink the copies made before migrations, unless this start has made one: it is kept until a start
+        that had nothing to migrate has succeeded, so call this when one has. Returns what was unlinked, and
+        what stands there and is not ours. Raises OSError and apsw.Error.
+        """
+        if self._upgraded:
+            return SortedOut([], [])
+        return copies.remove(self.paths.database, self.store_id, self.disk, self._vfs)
 
     def close(self) -> None:
         """Close the writer, then let go of the locks. Readers must be closed before."""

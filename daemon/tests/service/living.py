@@ -36,7 +36,7 @@ class _Defects(logging.Handler):
 @asynccontextmanager
 async def living(home: Place, ambient: Ambient | None = None) -> AsyncIterator[Living]:
     """A daemon on that home, taking clients; it drains at the end of the block, or is cut off by an error."""
-    daemon = Living(Options(paths=home.paths), ambient or SystemAmbient(), Readiness(None, {}))
+    daemon = Living(Options(paths=home.paths), ambient or SystemAmbient(), Readiness(None, {}, home.paths))
     defects = _Defects(daemon)
     logging.getLogger("tallyd").addHandler(defects)
     try:

@@ -14,6 +14,7 @@ from tallyd.store.identity import Identity
 from tallyd.store.keys import Keys
 from tallyd.store.migrations import Migration
 from tallyd.store.opening import Machine, OnAdopt, open_store
+from tallyd.store.progress import OnProgress, unheard
 from tallyd.store.store import Store
 from tallyd.store.writer import Writer
 from tallystick.paths import Paths, resolve
@@ -41,6 +42,7 @@ def opened(places: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
         adopt: str | None = None,
         on_adopt: OnAdopt | None = None,
         on_step: Callable[[str], None] | None = None,
+        on_progress: OnProgress = unheard,
         bootstrap: Callable[[Writer, Identity, Keys], None] = begin_log,
         vfs: str | None = None,
     ) -> Store:
@@ -52,6 +54,7 @@ def opened(places: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opener]:
             adopt=adopt,
             vfs=vfs,
             on_step=on_step,
+            on_progress=on_progress,
             machine=machine or UNPROBED,
             steps_of_schema=schema,
         )

@@ -19,6 +19,7 @@ from tallyd.store.identity import Epoch, Identity
 from tallyd.store.keys import Keys
 from tallyd.store.migrations import Migration
 from tallyd.store.opening import Machine, OnAdopt, open_store
+from tallyd.store.progress import OnProgress, unheard
 from tallyd.store.refusals import StartRefused
 from tallyd.store.store import Store
 from tallyd.store.writer import Writer
@@ -64,6 +65,7 @@ class Opener(Protocol):
         adopt: str | None = None,
         on_adopt: OnAdopt | None = None,
         on_step: Callable[[str], None] | None = None,
+        on_progress: OnProgress = unheard,
         bootstrap: Callable[[Writer, Identity, Keys], None] = begin_log,
         vfs: str | None = None,
     ) -> Store: ...

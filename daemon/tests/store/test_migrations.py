@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from tallyd.store import migrations
 from tallyd.store.ambient import SystemAmbient
 from tallyd.store.migrations import BadMigrations, Migration, load, split
 from tallyd.store.refusals import ExitCode, StartRefused
-from tallystick.paths import Paths
+from tallyd.store.store import Store
+from tallystick.paths import Paths, migration_copies
 
 SECOND = Migration(
     2, "note", ("ALTER TABLE log ADD COLUMN note TEXT", "CREATE TABLE extra (a INTEGER) STRICT")
@@ -136,7 +138,7 @@ def test_case_079_a_verified_copy_is_made_first(opened: Opener, places: Paths) -
     store.close()
     store = opened(schema=(*SMALL_SCHEMA, SECOND))
     copy = places.database + ".before-0002"
-    assert store.migration_copies() == [copy]
+    assert store.migration_copies() == ([copy], [])
     assert stat.S_IMODE(os.stat(copy).st_mode) == 0o600
     with closing(apsw.Connection(copy, apsw.SQLITE_OPEN_READONLY)) as connection:
         assert migrations.version(connection) == 1
@@ -175,7 +177,185 @@ def test_case_074_the_copy_is_durable_before_the_first_statement(opened: Opener,
 def test_a_store_that_lacks_nothing_is_not_copied(opened: Opener) -> None:
     """Opening costs the same whatever the store's size, unless there is something to migrate."""
     opened().close()
-    assert opened().migration_copies() == []
+    assert opened().migration_copies() == ([], [])
+
+
+def test_all_pending_steps_are_one_transaction(opened: Opener) -> None:
+    """Where a later step fails, or what several have left is refused by the check of references, none of them
+    was done: the program that wrote the store opens it, and its copy is there.
+    """
+    opened().close()
+    child = "CREATE TABLE child (p INTEGER REFERENCES log (position)) STRICT"
+    for last in ("SELECT no_such_function()", "INSERT INTO child VALUES (99)"):
+        with pytest.raises(StartRefused) as refused:
+            opened(schema=(*SMALL_SCHEMA, SECOND, Migration(3, "child", (child, last))))
+        assert refused.value.exit_code is ExitCode.MIGRATION_FAILED
+        assert "0003_child" in refused.value.sentence
+        store = opened()
+        assert migrations.version(store.writer) == 1
+        assert columns(store.writer, "log") == ["position", "leaf"]
+        store.close()
+
+
+def test_a_dangling_reference_is_named(opened: Opener) -> None:
+    """The refusal names the table whose row hangs in the air, the table that it refers to, and the steps."""
+    opened().close()
+    child = "CREATE TABLE child (p INTEGER REFERENCES log (position)) STRICT"
+    broken = Migration(3, "child", (child, "INSERT INTO child VALUES (99)"))
+    with pytest.raises(StartRefused, match=r"0002_note, 0003_child.* a row of child refers to a row of log"):
+        opened(schema=(*SMALL_SCHEMA, SECOND, broken))
+
+
+def test_an_upgrade_says_how_far_it_is(opened: Opener) -> None:
+    """Each step is told in its order, the copy with its per cent, and a long statement over and over."""
+    told: list[tuple[str, int | None]] = []
+    store = opened()
+    fill(store, 2_000)
+    store.close()
+    counting = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100000)"
+    long = Migration(2, "long", (f"CREATE TABLE many AS {counting} SELECT i FROM n",))
+    opened(schema=(*SMALL_SCHEMA, long), on_progress=lambda *said: told.append(said))
+    steps = list(dict.fromkeys(step for step, _ in told))
+    assert steps == [
+        "copying the database", "verifying the copy", "writing the copy to the disk", "migration 0002_long",
+        "checking the references of many", "committing the migrations",
+    ]  # fmt: skip
+    percents = [percent for step, percent in told if step == steps[0]]
+    assert len(percents) >= 20
+    assert percents == sorted(percents, key=lambda percent: percent or 0)
+    assert len([step for step, _ in told if step == steps[3]]) >= 10
+
+
+def fill(store: Store, rows: int) -> None:
+    """Rows of the log, so that the database has some pages."""
+    for position in range(1, rows):
+        append(store.writer, position)
+
+
+# --- the copy -----------------------------------------------------------------------------------------------
+class Killed(BaseException):
+    """The process is killed at a step of the start."""
+
+
+def killed_at(opened: Opener, where: str) -> None:
+    """A start with a second migration that ends at a step, leaving what a killed process leaves."""
+
+    def on_step(step: str) -> None:
+        if step == where:
+            raise Killed
+
+    with pytest.raises(Killed):
+        opened(schema=(*SMALL_SCHEMA, SECOND), on_step=on_step)
+
+
+@pytest.mark.parametrize("step", ["copy", "migration:0002", "upgrade:before_commit"])
+def test_a_finished_copy_is_used_again(opened: Opener, places: Paths, step: str) -> None:
+    """After a start that was killed with its copy finished, the next does not copy anew."""
+    opened().close()
+    killed_at(opened, step)
+    copy = places.database + ".before-0002"
+    made = os.stat(copy)
+    told: list[str] = []
+    store = opened(schema=(*SMALL_SCHEMA, SECOND), on_progress=lambda step, _percent: told.append(step))
+    assert store.migration_copies() == ([copy], [])
+    assert (os.stat(copy).st_ino, os.stat(copy).st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
+    assert "copying the database" not in told
+    assert migrations.version(store.writer) == 2
+
+
+@pytest.mark.parametrize("step", ["copy:begin", "copy:half", "copy:verified"])
+def test_a_partial_copy_is_made_anew(opened: Opener, places: Paths, step: str) -> None:
+    """What a start that was killed has left of a copy is replaced by a whole one."""
+    store = opened()
+    fill(store, 200)
+    store.close()
+    killed_at(opened, step)
+    assert migration_copies(places.database) == []
+    opened(schema=(*SMALL_SCHEMA, SECOND))
+    with closing(apsw.Connection(places.database + ".before-0002")) as copy:
+        assert copy.execute("SELECT count(*) FROM log").fetchall() == [(200,)]
+    assert not [name for name in os.listdir(places.data_dir) if "partial" in name]
+
+
+def test_a_partial_copy_goes_also_where_nothing_is_to_be_migrated(opened: Opener, places: Paths) -> None:
+    """The older program, started again after the upgrade was killed, leaves no content in half a copy."""
+    opened().close()
+    killed_at(opened, "copy:verified")
+    opened()
+    assert not [name for name in os.listdir(places.data_dir) if "before" in name]
+
+
+def test_a_copy_of_an_older_state_is_replaced(opened: Opener, places: Paths) -> None:
+    """Where the store has gone on since its copy was finished, the copy that is kept has the newer rows."""
+    opened().close()
+    killed_at(opened, "copy")
+    store = opened()
+    append(store.writer, 1)
+    store.close()
+    opened(schema=(*SMALL_SCHEMA, SECOND))
+    with closing(apsw.Connection(places.database + ".before-0002")) as copy:
+        assert copy.execute("SELECT position FROM log").fetchall() == [(0,), (1,)]
+
+
+def _junk(_places: Paths, path: str) -> None:
+    Path(path).write_bytes(b"no database" * 100)
+
+
+def _another_program(_places: Paths, path: str) -> None:
+    with closing(apsw.Connection(path)) as connection:
+        connection.execute("CREATE TABLE diary (entry)").fetchall()
+
+
+def _another_store(places: Paths, path: str) -> None:
+    with closing(apsw.Connection(path)) as connection:
+        with (
+            closing(apsw.Connection(places.database)) as ours,
+            connection.backup("main", ours, "main") as all_,
+        ):
+            all_.step()
+        connection.execute("UPDATE store_meta SET value = x'00' WHERE name = 'store_id'").fetchall()
+
+
+def _directory(_places: Paths, path: str) -> None:
+    os.mkdir(path)
+
+
+@pytest.mark.parametrize("make", [_junk, _another_program, _another_store, _directory])
+def test_what_is_no_copy_is_not_replaced(
+    opened: Opener, places: Paths, make: Callable[[Paths, str], None]
+) -> None:
+    """Something else where the copy belongs is left as it is: the start is refused, names it, and has changed
+    nothing. Under another number it is no obstacle, and no copy.
+    """
+    opened().close()
+    path = places.database + ".before-0002"
+    make(places, path)
+    before = None if os.path.isdir(path) else Path(path).read_bytes()
+    with pytest.raises(StartRefused) as refused:
+        opened(schema=(*SMALL_SCHEMA, SECOND))
+    assert refused.value.exit_code is ExitCode.BAD_DIRECTORY
+    assert path in refused.value.sentence
+    assert os.path.isdir(path) if before is None else Path(path).read_bytes() == before
+    other = places.database + ".before-0001"
+    os.rename(path, other)
+    store = opened(schema=(*SMALL_SCHEMA, SECOND))
+    assert store.migration_copies() == ([path], [other])
+
+
+def test_copies_are_kept_until_the_next_start(opened: Opener, places: Paths) -> None:
+    """Whoever opened a store by migrating it removes nothing; the next removes the copy, and only that."""
+    opened().close()
+    store = opened(schema=(*SMALL_SCHEMA, SECOND))
+    copy, other = (f"{places.database}.before-000{number}" for number in (2, 1))
+    Path(other).write_bytes(b"no database")
+    assert store.remove_old_copies() == ([], [])
+    assert os.path.exists(copy)
+    store.close()
+    store = opened(schema=(*SMALL_SCHEMA, SECOND))
+    assert os.path.exists(copy)
+    assert store.remove_old_copies() == ([copy], [other])
+    assert not os.path.exists(copy)
+    assert Path(other).read_bytes() == b"no database"
 
 
 def test_the_remains_of_an_interrupted_copy_are_no_obstacle(opened: Opener, places: Paths) -> None:
@@ -183,7 +363,7 @@ def test_the_remains_of_an_interrupted_copy_are_no_obstacle(opened: Opener, plac
     opened().close()
     Path(places.database + ".before-0002.partial").write_bytes(b"half a copy")
     store = opened(schema=(*SMALL_SCHEMA, SECOND))
-    assert store.migration_copies() == [places.database + ".before-0002"]
+    assert store.migration_copies() == ([places.database + ".before-0002"], [])
 
 
 @pytest.mark.parametrize(

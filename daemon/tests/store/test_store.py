@@ -45,7 +45,7 @@ def test_looking_at_a_store_drops_no_lock_of_an_open_transaction(opened: Opener,
     append(store.writer, 1)
     assert store.wal_bytes() >= 0
     assert store.check_still_ours() is None
-    assert store.migration_copies() == []
+    assert store.migration_copies() == ([], [])
     store.write_marker(0, leaf(0))
     locks = Path("/proc/locks")
     if not locks.exists():
