@@ -77,9 +77,13 @@ def make(
         partial = target + _PARTIAL
         sweep(database, disk)
         on_step("copy:begin")
-        _copy(connection, partial, vfs, on_step, on_progress)
-        on_progress(SYNCING, None)
-        sync_file(disk, partial)
+        try:
+            _copy(connection, partial, vfs, on_step, on_progress)
+            on_progress(SYNCING, None)
+            sync_file(disk, partial)
+        except (apsw.Error, OSError, StartRefused):
+            sweep(database, disk)  # a full disk is not left full
+            raise
         on_step("copy:verified")
         disk.rename(partial, target)
         disk.sync_directory(os.path.dirname(target))

@@ -277,6 +277,42 @@ def test_a_partial_copy_is_made_anew(opened: Opener, places: Paths, step: str) -
     assert not [name for name in os.listdir(places.data_dir) if "partial" in name]
 
 
+class FullForCopies(apsw.VFS):
+    """A disk on which a copy has no room beyond its first pages."""
+
+    def __init__(self) -> None:
+        super().__init__("full-for-copies", "")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
+        return _Bounded(name, flags)
+
+
+class _Bounded(apsw.VFSFile):
+    def __init__(self, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
+        path = name.filename() if isinstance(name, apsw.URIFilename) else name or ""
+        self._full = path.endswith(".partial")
+        super().__init__("", name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:
+        if self._full and offset > 16_384:
+            raise apsw.FullError("no room")
+        super().xWrite(data, offset)
+
+
+def test_a_disk_without_room_for_a_copy_is_left_as_it_was(opened: Opener, places: Paths) -> None:
+    """The start is refused for the disk, nothing of the copy is left, and the older program opens the store."""
+    store = opened()
+    fill(store, 1_000)
+    store.close()
+    disk = FullForCopies()
+    with pytest.raises(StartRefused) as refused:
+        opened(schema=(*SMALL_SCHEMA, SECOND), vfs="full-for-copies")
+    disk.unregister()
+    assert refused.value.exit_code is ExitCode.STORAGE_FAILED
+    assert not [name for name in os.listdir(places.data_dir) if "before" in name]
+    assert migrations.version(opened().writer) == 1
+
+
 def test_a_partial_copy_goes_also_where_nothing_is_to_be_migrated(opened: Opener, places: Paths) -> None:
     """The older program, started again after the upgrade was killed, leaves no content in half a copy."""
     opened().close()
