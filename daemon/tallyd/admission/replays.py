@@ -59,9 +59,7 @@ def _authorize_claim(view: View, first: LogRow, admission: Admission) -> None:
         raise stale_lease("the claim's attempt is no longer the current one; claim again with a new key")
 
 
-def _authorize_attempt(
-    view: View, first: LogRow, request: Request, attempt: AttemptRow
-) -> AttemptRow | None:
+def _authorize_attempt(view: View, first: LogRow, request: Request, attempt: AttemptRow) -> AttemptRow | None:
     fence = getattr(request.args, "fence_epoch", None)
     if isinstance(fence, int) and fence == attempt.fence:
         if attempt.ending == first.position:
