@@ -1,7 +1,7 @@
 """What an actor may see and do in a space: participants, grants, ceilings.
 
-The owner may everything, everywhere. Anybody else has rights in a space from two sources, and the wider
-counts:
+The owner may do everything, everywhere. Anybody else gets rights in a space from two sources, and has the
+rights of both:
 
 =========================== ==================== ======================================================
 source                      while                gives
@@ -14,9 +14,9 @@ grant                       active, not expired  what its actions say: ``read``,
                                                  or the name of an operation, which implies reading
 =========================== ==================== ======================================================
 
-A space of visibility ``project`` is read by whoever has rights in any space of its project; a restricted one
-only by its own. A proposed or revoked participant has nothing. A grant reaches up to its ceiling, a
-participant up to the ceiling of the agent.
+A space of visibility ``project`` may be read by whoever has rights in any space of its project; a restricted
+one only by whoever has rights in it. A proposed or revoked participant has none. A grant gives reading up to
+the grant's ceiling, a participation up to the agent's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WRITERS: Final = frozenset({"contributor", "steward"})
 
 
 class Rights(msgspec.Struct, frozen=True):
-    """Of one actor in one space."""
+    """What one actor may do in one space."""
 
     reads: bool
     writes: bool
@@ -43,14 +43,14 @@ class Rights(msgspec.Struct, frozen=True):
     actions: frozenset[str]
     """Operations that a grant names."""
     ceilings: tuple[str | None, ...]
-    """One for each source of reading; the highest counts, and None is no ceiling."""
+    """One for each source of reading. The highest counts; None means no ceiling."""
 
     def may(self, operation: str) -> bool:
-        """Whether an operation that writes is allowed here."""
+        """Whether the actor may do an operation that writes here."""
         return self.writes or operation in self.actions
 
     def reaches(self, view: View, classification: str) -> bool:
-        """Whether something of that classification may be read here."""
+        """Whether the actor may read something of that classification here."""
         return any(view.orders.reaches(ceiling, classification) for ceiling in self.ceilings)
 
 
@@ -109,7 +109,7 @@ def _grants(view: View, actor: str, space: SpaceRow) -> Rights:
 
 
 def is_member(view: View, actor: str, project: int) -> bool:
-    """Whether an actor has rights in any space of a project: who has none does not see that it is there."""
+    """Whether an actor has rights in any space of a project. Whoever has none does not see the project."""
     participates = view.one(
         "SELECT 1 FROM participants AS p JOIN spaces AS s ON s.position = p.space "
         "WHERE p.subject_ref = ? AND s.project = ? AND p.status IN ('active', 'muted') LIMIT 1",

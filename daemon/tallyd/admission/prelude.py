@@ -1,8 +1,9 @@
-"""The prelude: one function for every channel and every operation.
+"""The prelude: ``admit``, one function for every channel and every operation.
 
-What a mode admits is a row of ``MODES``; an operation without a mode cannot be in the registry. The prelude's
-result is what the audit row says. A realm, project, space, invocation or attempt that is not there and one
-that the actor may not see are the same ``not-found``; ``forbidden`` is for what is seen and may not be done.
+What a mode admits is a row of ``MODES``; an operation without a mode cannot be in the registry. The audit row
+says what the prelude found. A realm, project, space, invocation or attempt that the actor may not see is
+answered ``not-found``, as if it did not exist; ``forbidden`` is the answer where the actor sees the thing but
+may not do that with it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from tallystick.protocol.operation import Mode, Socket
 from tallystick.protocol.problems import forbidden, not_found, unauthenticated
 
 UNKNOWN: Final = "unknown"
-"""The actor of a channel that has shown nothing yet: the public modes alone are its."""
+"""The actor of a channel that has not shown a credential yet. Only public operations are open to it."""
 
 
 class Speaker(msgspec.Struct, frozen=True):
-    """What a channel says of whoever uses it."""
+    """What a channel tells about whoever uses it."""
 
     actor: str
     strength: str
@@ -40,27 +41,27 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     strength: str
     mode: str
     scope: str
-    """Of the idempotency key: surface, actor or invocation, realm (KCP 3.1)."""
+    """The scope of its idempotency keys: surface, actor or invocation, realm (KCP 3.1)."""
     author: str
     """The actor that events name."""
     project: ProjectRow | None = None
     invocation: InvocationRow | None = None
     attempt: AttemptRow | None = None
     agent: AgentRow | None = None
-    """None for the owner, who may everything."""
+    """None for the owner, who may do everything."""
 
     def rights(self, view: View, space: SpaceRow) -> Rights:
-        """What the actor may in a space."""
+        """What the actor may see and do in a space."""
         if self.agent is None:
             return EVERYTHING
         return rights(view, self.actor, self.agent.ceiling_ref, space)
 
     def sees(self, view: View, space: SpaceRow) -> bool:
-        """Whether a space, and what is in it, is there for this actor."""
+        """Whether this actor sees a space and what is in it."""
         return self.agent is None or self.rights(view, space).reads
 
     def member(self, view: View, project: int) -> bool:
-        """Whether a project is there for this actor."""
+        """Whether this actor sees a project."""
         return self.agent is None or is_member(view, self.actor, project)
 
 
@@ -82,8 +83,8 @@ def admit(view: View, request: AnyRequest, speaker: Speaker) -> Admission:
 
 
 def _who(view: View, speaker: Speaker) -> AgentRow | None:
-    """The agent that speaks, as it is now; None for the owner. A connection outlives a revocation, its
-    authority does not.
+    """The agent that speaks, as it is now; None for the owner. A revoked agent may still be connected, but it
+    may do nothing. Raises Refusal ``unauthenticated``.
     """
     if speaker.actor == ids.OWNER:
         return None
@@ -113,7 +114,7 @@ ModeCheck = Callable[[View, AnyRequest, Speaker, Admission], Admission]
 
 
 def _anybody(_view: View, _request: AnyRequest, _speaker: Speaker, admission: Admission) -> Admission:
-    """Whoever is known. What they then see of realm, project or space is looked up under the admission."""
+    """Whoever is known. The operation looks up what they see of realm, project or space."""
     return admission
 
 
@@ -124,12 +125,12 @@ def _owner(_view: View, request: AnyRequest, _speaker: Speaker, admission: Admis
 
 
 def _in_space(view: View, request: AnyRequest, _speaker: Speaker, admission: Admission) -> Admission:
-    """An actor with certain rights in the space that the arguments name; a space that is not seen is not
-    found.
+    """An actor with the rights that the mode asks for in the space that the arguments name. A space that the
+    actor does not see is ``not-found``.
     """
     space_id = getattr(request.args, "space_id", None)
     if admission.agent is None or not isinstance(space_id, str):
-        return admission  # named through another object: its operation looks both up
+        return admission  # the space is named through another object: the operation looks up both
     space = view.space(space_id)
     if space is None or admission.project is None or space.project != admission.project.position:
         raise not_found("space", space_id)
@@ -138,7 +139,7 @@ def _in_space(view: View, request: AnyRequest, _speaker: Speaker, admission: Adm
 
 
 def check_space(view: View, request: AnyRequest, admission: Admission, space: SpaceRow) -> None:
-    """What a mode asks for in a space, of a command that writes there. Raises as ``check_rights`` does."""
+    """Checks the rights that the mode of a command asks for in a space. Raises as ``check_rights`` does."""
     if request.operation.mode not in _SPACE_MODES:
         return
     allowed, whom = _SPACE_MODES[request.operation.mode]
@@ -149,7 +150,9 @@ def check_space(view: View, request: AnyRequest, admission: Admission, space: Sp
 def check_rights(
     view: View, admission: Admission, space: SpaceRow, allowed: Callable[[Rights], bool], otherwise: str
 ) -> None:
-    """Raises Refusal ``not-found`` where the space is not seen, ``forbidden`` where the rights do not do."""
+    """Raises Refusal ``not-found`` where the actor does not see the space, ``forbidden`` where the rights are
+    not enough.
+    """
     held = admission.rights(view, space)
     if not held.reads:
         raise not_found("space", space.space_id)
@@ -158,12 +161,12 @@ def check_rights(
 
 
 def may_write(operation: str) -> Callable[[Rights], bool]:
-    """Contributors, stewards, and whoever a grant allows the operation."""
+    """Contributors, stewards, and whoever has a grant for the operation."""
     return lambda held: held.may(operation)
 
 
 def may_steward(held: Rights) -> bool:
-    """Stewards alone."""
+    """Only stewards."""
     return held.stewards
 
 
@@ -175,8 +178,8 @@ _SPACE_MODES: Final[dict[Mode, tuple[Callable[[str], Callable[[Rights], bool]], 
 
 
 def _claim(view: View, request: AnyRequest, _speaker: Speaker, admission: Admission) -> Admission:
-    """The owner's channels; an agent's for deployments bound to it, in spaces where it may write. Else
-    ``not-found``.
+    """The owner, and an agent for the deployments that are bound to it, in spaces where it may write. For
+    anybody else the invocation is ``not-found``.
     """
     invocation_id = str(getattr(request.args, "invocation_id"))  # noqa: B009
     invocation = attempts.invocation(view, invocation_id)
@@ -186,7 +189,7 @@ def _claim(view: View, request: AnyRequest, _speaker: Speaker, admission: Admiss
 
 
 def may_claim(view: View, admission: Admission, invocation: InvocationRow) -> bool:
-    """Whether the actor may take an invocation, whatever its state."""
+    """Whether the actor may claim an invocation, whatever its state."""
     if admission.agent is None:
         return True
     if invocation.deployment_id not in admission.agent.bound_deployments():
@@ -198,8 +201,8 @@ def may_claim(view: View, admission: Admission, invocation: InvocationRow) -> bo
 
 
 def _next(_view: View, request: AnyRequest, speaker: Speaker, admission: Admission) -> Admission:
-    """The owner's channels; an agent's for deployments bound to it, no other being there for it. Which
-    invocations of them it may take is judged one by one.
+    """The owner, and an agent for the deployments that are bound to it; any other is ``not-found``. Which of
+    their invocations the agent may claim is judged one by one, later.
     """
     bound = None if admission.agent is None else admission.agent.bound_deployments()
     for deployment_id in getattr(request.args, "deployments"):  # noqa: B009
@@ -209,8 +212,8 @@ def _next(_view: View, request: AnyRequest, speaker: Speaker, admission: Admissi
 
 
 def _fenced(view: View, request: AnyRequest, speaker: Speaker, admission: Admission) -> Admission:
-    """The attempt that the arguments name, on the channel that claimed it and while that might claim it:
-    elsewhere it is not there.
+    """The attempt that the arguments name, for the channel that claimed it, as long as that might still claim
+    it. For anybody else it is ``not-found``.
     """
     attempt = attempts.by_secret(view, str(getattr(request.args, "attempt_id")))  # noqa: B009
     if attempt is None or attempt.channel_actor != speaker.actor:

@@ -1,5 +1,5 @@
-"""A reply obeys what a request obeys: judged inside the command's transaction, so that nothing is kept that
-cannot be read.
+"""The limits of replies. A command's reply is judged inside its transaction, before it is kept: no result is
+ever stored that is too large to be sent or read.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from tallystick.protocol.problems import invalid
 def judge_reply(reply: bytes) -> None:
     """Raises Refusal ``invalid`` where the reply of a command is over a limit of replies.
 
-    Few commas and few opening brackets prove lists, nodes and depth to be small; only what has many is
-    walked.
+    A reply with few commas and few opening brackets cannot have long lists, many nodes or much depth. Only a
+    reply with many of them is parsed.
     """
     if len(reply) > limits.REPLY_BYTES_MAX:
         raise invalid(

@@ -1,10 +1,10 @@
-"""Crash hooks: the process calls abort() at a named point of a named command.
+"""Crash hooks for tests: the process calls abort() at a named point of a named command.
 
 ``TALLYD_ABORT=<phase>:<operation>[@worker|@client][#<n>]`` fires once, at the n-th command of that kind that
-this process executes; a replay is none, and neither is a refusal, unless it changes the state. They exist
-only under ``tallyd --test-hooks``; without it the variable is a start-up error. ``before_commit`` is after
-the command is complete and the rows of its batch are written, and before the batch's COMMIT;
-``after_commit`` is durable and not replied.
+this process executes. Replays do not count, nor do refusals, unless they change the state. Hooks work only
+under ``tallyd --test-hooks``; without it the variable is a start-up error. At ``before_commit`` the command
+is complete and the rows of its batch are written, but not committed; at ``after_commit`` the batch is
+durable, and nobody has been answered.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tallystick.protocol.operation import Socket
 BEFORE_COMMIT: Final = "before_commit"
 AFTER_COMMIT: Final = "after_commit"
 AFTER_SEAL_TXN: Final = "after_seal_txn"
-"""Of a finalize: its first transaction is durable, and no byte was sealed yet."""
+"""In a finalize: its first transaction is durable, and no byte is sealed yet."""
 AFTER_SEAL: Final = "after_seal"
-"""Of a finalize: the sealed file is on the disk, and its second transaction has not begun."""
+"""In a finalize: the sealed file is on the disk, and its second transaction has not begun."""
 _OUTSIDE: Final = frozenset({AFTER_SEAL_TXN, AFTER_SEAL})
 
 _ARM: Final = re.compile(r"([a-z_:]+):([a-z0-9_]+)(?:@(worker|client))?(?:#([1-9][0-9]*))?\Z")
 
 
 class Hooks(Protocol):
-    """What the clerk tells of its progress."""
+    """What the clerk says about its progress."""
 
     def executed(self, operation: str, socket: Socket) -> None: ...
     def reached(self, phase: str) -> None: ...
@@ -35,7 +35,7 @@ class Hooks(Protocol):
 
 
 class NoHooks:
-    """In production nothing listens."""
+    """For production: nothing happens."""
 
     def executed(self, operation: str, socket: Socket) -> None:
         pass
@@ -64,7 +64,9 @@ class AbortHook:
             self._count(operation, socket)
 
     def passed(self, phase: str, operation: str, socket: Socket) -> None:
-        """A point outside the store of an operation with effects of its own: it is counted by these."""
+        """A point outside the store, of an operation that has effects there. Such operations are counted
+        here.
+        """
         if phase == self._phase:
             self._count(operation, socket)
             self.reached(phase)

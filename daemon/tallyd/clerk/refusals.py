@@ -1,11 +1,12 @@
 """How many refusals of one actor are written down one by one.
 
-Beyond ``AUDIT_REFUSALS_PER_MINUTE_MAX`` a minute the first further one writes a row ``suppressed-begin``, and
-the next audited command of anyone after that minute, or the drain, a row ``suppressed`` with the count. After
-a crash the first stands alone, and ``diagnose`` shows it: the record never pretends to hold what it does not.
+Up to ``AUDIT_REFUSALS_PER_MINUTE_MAX`` refusals in a minute have a row each. The next one has a row
+``suppressed-begin``, and the others of that minute have none. Their number is in a row ``suppressed``, which
+is written before the next audited command of anyone after that minute, when the clerk is idle, or at the
+drain. If a crash comes first, ``suppressed-begin`` is there without its count, and ``diagnose`` shows that.
 
-What was counted and told in a transaction that came to nothing is counted and told again: the clerk says
-which of the two became of it (``kept``, ``lost``).
+The clerk says what became of the transaction in which refusals were counted: ``kept`` or ``lost``. What was
+lost is counted again.
 """
 
 from __future__ import annotations

@@ -31,11 +31,11 @@ class AgentRow(msgspec.Struct, frozen=True):
 
     @property
     def agent_id(self) -> str:
-        """Also the actor that its commands are put down to."""
+        """The agent's id, which is also the actor of its commands."""
         return ids.text(PREFIX, self.id)
 
     def bound_deployments(self) -> list[str]:
-        """Whose invocations it may claim."""
+        """The deployments whose invocations it may claim."""
         return msgspec.json.decode(self.deployments, type=list[str])
 
     def active(self, now_ms: int) -> bool:

@@ -105,13 +105,11 @@ def unended(view: View, deployments: Sequence[str]) -> Iterator[InvocationRow]:
 
 
 def running(view: View) -> list[AttemptRow]:
-    """Every attempt of this epoch that has not ended: whose leases begin anew at start."""
+    """Every attempt of this epoch that has not ended. At start their leases begin anew."""
     rows = view.db.execute(_ATTEMPT + "WHERE state = 'running' AND epoch = ?", (view.epoch,))
     return [AttemptRow(*row) for row in rows]
 
 
 def is_current(view: View, attempt: AttemptRow, fence: int) -> bool:
-    """Whether the attempt that speaks is the one that may act: running, of this epoch, and with its own
-    fence.
-    """
+    """Whether an attempt may act: it is running, is of this epoch, and has sent its own fence."""
     return attempt.state == "running" and attempt.fence == fence and attempt.epoch == view.epoch

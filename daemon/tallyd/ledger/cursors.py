@@ -1,4 +1,4 @@
-"""Cursors: positions in a source, and places in a list, that a client can hold but not make.
+"""Cursors: tokens for a position in a source, or a place in a list. A client can keep them but not make them.
 
 ``kc1.<hex of JSON>.<hex HMAC-SHA-256>`` (KCP section 6). The JSON has sorted members and no spaces:
 
@@ -13,9 +13,9 @@ source what it is a cursor of; of a list, ``list:<what>:<parent>``
 v      1
 ====== ==========================================================================================
 
-The same state gives the same token. A foreign, truncated, forged or otherwise unusable token is one and the
-same ``invalid``; one of an old epoch is ``Expired``, and what to tell the client is its caller's part.
-Possession grants nothing.
+The same state gives the same token. A foreign, truncated, forged or otherwise unusable token is always the
+same ``invalid``. A token of an old epoch is ``Expired``; the caller decides what to tell the client. Having a
+token gives no right to read.
 """
 
 from __future__ import annotations
@@ -56,14 +56,15 @@ _decoder: Final = msgspec.json.Decoder(Cursor)
 
 
 def filter_digest(prefixes: Sequence[str]) -> str | None:
-    """A short digest of a set of type prefixes; None of no filter. Order and repetition do not matter."""
+    """A short digest of a set of type prefixes; None if there are none. Order and repetition do not matter.
+    """
     if not prefixes:
         return None
     return hashlib.sha256("\0".join(sorted(set(prefixes))).encode()).hexdigest()[:16]
 
 
 class Cursors:
-    """Mints and reads tokens under the store's cursor key, in one epoch."""
+    """Makes and reads tokens under the store's cursor key, in one epoch."""
 
     def __init__(self, key: bytes, epoch: int, nonce: bytes) -> None:
         self._key = key

@@ -1,8 +1,8 @@
-"""Events as clients read them: KCP's envelope, put together from log rows when it is served.
+"""Events as clients read them: KCP's envelope, made from log rows at the time when it is served.
 
-A read goes through a project's events by its dense sequence. A filtered one moves its cursor over what it
-skips, so that nothing is looked at twice; it looks at no more than ``SCAN_ROWS_MAX`` rows at a time, and its
-cursor says how far it came.
+A read goes through a project's events by the project's sequence. A filtered read moves its cursor past the
+events that it skips, so the next one does not look at them again. It looks at no more than ``SCAN_ROWS_MAX``
+rows; its cursor says how far it came.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _PAYLOAD_HEAD: Final = (
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Events found, each in canonical JSON, the sequence up to which the source was looked at, and what was
-    withheld on the way.
+    """What a read found: the events, each in canonical JSON; the sequence up to which it looked; and the
+    ranges that it withheld on the way.
     """
 
     events: list[bytes]
@@ -49,7 +49,7 @@ def payload_digest(payload: bytes, schema_ref: str) -> str:
 
 
 def envelope(view: View, row: LogRow) -> bytes:
-    """One event, whole. That of a sensitive object is noted."""
+    """One whole event. If its object is sensitive, the view remembers that it was accessed."""
     assert row.event_id is not None
     assert row.payload is not None
     assert row.schema_ref is not None
@@ -82,13 +82,17 @@ def envelope(view: View, row: LogRow) -> bytes:
 
 
 def note(view: View, row: LogRow) -> None:
-    """Remembers a row whose content leaves a record."""
+    """The event's content is about to be served, or refused: if it is sensitive, the view remembers its
+    object.
+    """
     if row.payload is not None and row.classification is not None and skeleton.bodies(row.payload):
         view.note(row.classification, str(row.resource))
 
 
 def matches(type_: str, prefixes: Sequence[str]) -> bool:
-    """A prefix is met by a type that equals it, or goes on from it with a dot; no prefixes are met by all."""
+    """Whether a type equals one of the prefixes, or goes on from it with a dot. Without prefixes every type
+    does.
+    """
     return not prefixes or any(type_ == prefix or type_.startswith(prefix + ".") for prefix in prefixes)
 
 
@@ -102,8 +106,8 @@ def after(
 ) -> Batch:
     """Up to ``limit`` events of a project after a sequence, or as many as fit a reply, one at least.
 
-    What is withheld is passed over as if it were not there, a gap in the sequence; it is counted before the
-    filter.
+    An event that is withheld is left out, and its sequence is missing from what is shown. Withheld events are
+    counted whether or not the filter would have let them through.
     """
     cursor = view.db.execute(
         log.SELECT + "WHERE project = ? AND project_sequence > ? ORDER BY project_sequence LIMIT ?",
@@ -116,7 +120,7 @@ def after(
 
 
 def of_realm_after(view: View, position: int, prefixes: Sequence[str], limit: int) -> Batch:
-    """The same of the events that stand in no project, numbered by their positions in the log."""
+    """As ``after``, for the events that stand in no project. Their numbers are their positions in the log."""
     cursor = view.db.execute(
         log.SELECT + "INDEXED BY events_of_realm WHERE project IS NULL AND event_id IS NOT NULL "
         "AND position > ? ORDER BY position LIMIT ?",

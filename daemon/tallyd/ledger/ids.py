@@ -1,9 +1,8 @@
 """Ids on the wire and their 128 bits.
 
 An id is ``<prefix>-<32 lowercase hex digits>`` (KCP 1.9). The digits are those of a UUIDv7
-(``tallystick.protocol.uuid7``), so that rows made one after the other land side by side in an index.
-Attempts, credentials and the installation are random instead: their ids must not be guessed, or say when they
-were made.
+(``tallystick.protocol.uuid7``), so that rows made one after the other are side by side in an index. Attempts, credentials and the
+installation have random ids instead, which nobody can guess and which do not say when they were made.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ _ID: Final = re.compile(r"([a-z]+)-([0-9a-f]{32})\Z")
 REALM_ID: Final = "realm-personal"
 OWNER: Final = "prin-owner"
 REALM_EVENTS: Final = "events:realm"
-"""The source of cursors of what stands in no project (KCP section 6)."""
+"""The source that cursors name for events that stand in no project (KCP section 6)."""
 SYSTEM: Final = "tallyd"
-"""The actor of what the daemon does of itself."""
+"""The actor of system commands."""
 
 
 def text(prefix: str, digits: bytes) -> str:
@@ -27,7 +26,9 @@ def text(prefix: str, digits: bytes) -> str:
 
 
 def digits(prefix: str, identifier: str) -> bytes | None:
-    """The 16 bytes of an id of that prefix, or None for anything else: what we did not make names nothing."""
+    """The 16 bytes of an id of that prefix. None for anything else: an id that we cannot have made is of
+    nothing.
+    """
     match = _ID.match(identifier)
     if match is None or match[1] != prefix:
         return None

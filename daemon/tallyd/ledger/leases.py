@@ -1,9 +1,9 @@
-"""Leases: how long a worker that says nothing is believed to be alive.
+"""Leases: for how long a worker that is not heard of is taken to be alive.
 
-The database holds a lease's term and fence, never its deadline. Deadlines live here, on the monotonic clock:
-a worker's clock does not matter, nor a step of ours. At start each running attempt gets its full term anew,
-since nobody could have renewed while the daemon was down. A run-out lease ends nothing by itself: it makes
-the invocation claimable, and the next claim or cancel fences the old worker.
+The database holds a lease's term and fence, never its deadline. Deadlines are kept here, in memory and on the
+monotonic clock, so neither a worker's clock nor a step of ours matters. At start each running attempt gets
+its full term anew, because nobody could renew a lease while the daemon was down. A lease that has run out
+ends nothing by itself: the invocation can be claimed, and the next claim or cancel fences the old worker.
 """
 
 from __future__ import annotations

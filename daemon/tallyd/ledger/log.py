@@ -1,4 +1,4 @@
-"""The log: one row a command, one chain of leaves, two dense sequences for each event.
+"""The log: one row for each command, one chain of leaves, and for each event two sequences without a gap.
 
 A row's *entry* is the canonical JSON of what it says; its leaf is SHA-256(0x00 ‖ entry), the leaf hash of RFC
 6962, and each entry holds the leaf before it, the first 32 zero bytes: the leaf is the link.
@@ -9,10 +9,9 @@ commitments: ``content`` is an HMAC under a key that is erased with the content;
 and ``result`` (payload, stored reply and its key) are SHA-256 under the row's salt, over skeletons and
 identifiers alone.
 
-``Log.append`` extends what the database holds, not what the process remembers: at the start of each batch the
-last row is read again, its leaf derived again and compared. Sequences come from the unique indexes. Nothing
-here is kept that a rollback could leave wrong: ``forget`` drops what was remembered, and the next use reads
-the database.
+``Log.append`` goes on from what the database holds, not from what the process remembers: at the start of each
+batch the last row is read again, and its leaf is derived again and compared. Sequences are read from the
+unique indexes. After a rollback ``forget`` drops what was remembered, and the next use reads the database.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ REALM_STREAM: Final = 0
 
 
 class LogBroken(Exception):
-    """The log's last row is not what its leaf says: nothing may be appended. The store needs its verifier,
-    not a write.
+    """The log's last row does not match its leaf, so nothing may be appended. Run the verifier (``tally
+    diagnose``).
     """
 
 
@@ -97,7 +96,8 @@ _INSERT: Final = f"INSERT INTO log ({', '.join(COLUMNS)}) VALUES ({', '.join('?'
 
 
 def entry(row: LogRow, previous_leaf: bytes) -> bytes:
-    """The canonical, versioned bytes of a row: RFC 8785 JSON, absent members left out."""
+    """The bytes of a row that its leaf is the hash of: RFC 8785 JSON with a version, absent members left out.
+    """
     said: dict[str, object] = {
         "v": 1,
         "previous": previous_leaf.hex(),
@@ -156,7 +156,9 @@ def leaf_hash(entry_bytes: bytes) -> bytes:
 
 
 def framed(*parts: bytes) -> bytes:
-    """Each part behind its length in eight bytes, big-endian, so that no two lists of parts read alike."""
+    """Each part after its length in eight bytes, big-endian, so that two different lists never give the same
+    bytes.
+    """
     return b"".join([len(part).to_bytes(8, "big") + part for part in parts])
 
 
@@ -239,7 +241,7 @@ class Log:
         self._tail = (last.position, last.leaf)
 
     def forget(self) -> None:
-        """After a rollback: whatever was remembered may be of rows that are not there."""
+        """After a rollback: what was remembered may be about rows that are gone."""
         self._tail = None
         self._streams.clear()
         self._projects.clear()
@@ -296,7 +298,8 @@ class Log:
         return row
 
     def _enqueue(self, row: LogRow) -> None:
-        """An event's outbox row is written by the append itself: there is no event that nobody is told of."""
+        """Writes the event's id and its outbox row. The append itself does it, so no event goes unannounced.
+        """
         assert row.stream is not None
         assert row.stream_sequence == self.stream_sequence(row.stream) + 1, "a stream sequence was skipped"
         self._streams[row.stream] = row.stream_sequence

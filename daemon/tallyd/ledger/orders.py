@@ -1,8 +1,8 @@
 """Orders of policies and of classifications, as the owner declares them in ``tallyd.toml``.
 
-Between two declared names there is an answer: one is above, below or the same as the other. A name that was
-not declared is incomparable to every other. ``class-sensitive`` is above all other classifications, declared
-or not: reading it leaves a record first.
+Of two declared names one is above or below the other. A name that was not declared cannot be compared with
+any other. ``class-sensitive`` is above all other classifications, declared or not; a read of something
+sensitive leaves an access record before it is served.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What the owner declared; nothing, unless told."""
+    """What the owner declared; by default nothing."""
 
     policies: Order = Order()
     classifications: Order = Order()

@@ -1,14 +1,15 @@
 """Pages: a list read in parts, each showing the rows that its snapshot fixed.
 
 The first page fixes a snapshot: the highest log position that the list shows, and the sequence of its
-boundary cursor. In a project that position is its last event's, of the realm's lists that of the last row: so
-nothing that happens elsewhere, or is refused, makes another token. Later pages resend it with the
-continuation; a continuation alone goes on while its snapshot is the present one. Rows made later are not
-shown, in whatever page; a row is shown as it is now, with its revision. Order is the order of making. A page
-ends with its limit, or where the next item would not fit a reply by bytes or by nodes; it holds one item at
-least.
+boundary cursor. For a list in a project that position is of the project's last event, for one of the realm's
+lists it is of the list's last row: what happens elsewhere, or is refused, does not change the token. For a
+later page the client sends the snapshot and the continuation; it may send the continuation alone while a new
+first page would have the same snapshot. Rows made after the snapshot are on no page of it. A row is shown as
+it is now, with its revision. Rows come in the order in which they were made. A page ends at its limit, or
+where the next item would make the reply too large in bytes or in nodes; it holds at least one item.
 
-Nothing is kept for a snapshot: the token says it all, so it can be continued as long as its epoch lasts.
+The daemon stores nothing for a snapshot. The token says everything, so a list can be continued as long as the
+epoch lasts.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _ENVELOPE_NODES: Final = 64
 
 
 class Room:
-    """What is left of a reply while items are added to it; less where it also tells what is withheld."""
+    """The room that is left in a reply while items are added to it; less where the reply also tells what is
+    withheld.
+    """
 
     def __init__(self, *, telling: bool = False) -> None:
         ranges = RANGES_MAX if telling else 0
@@ -41,7 +44,7 @@ class Room:
         self._empty = True
 
     def takes(self, item: bytes) -> bool:
-        """Whether the item still fits; the first one always does. Counts it where it does."""
+        """Whether the item still fits, in which case it is counted. The first item always fits."""
         nodes = nodes_at_most(item)
         fits = self._empty or (len(item) < self._bytes and nodes <= self._nodes)
         if fits:
@@ -59,7 +62,8 @@ def nodes_at_most(text: bytes) -> int:
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A page as asked for. ``source`` names list and parent; ``filters`` are what it was narrowed by."""
+    """A page that a client asks for. ``source`` names the list and its parent; ``filters`` narrow the list.
+    """
 
     source: str
     limit: int
@@ -72,7 +76,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Which rows a list shows."""
 
     source: str
-    """Of the events that the boundary cursor is in."""
+    """The source of events that the boundary cursor belongs to."""
     bound: int
     boundary: int
     after: int
@@ -95,8 +99,8 @@ def _text(value: object) -> str | None:
 
 
 def open_page(view: View, asked: Ask, of: ProjectRow | str) -> Snapshot:
-    """The snapshot that a page belongs to, of a list in a project, or of one of the realm: then the table of
-    its rows is named. Raises Refusal ``invalid`` or ``snapshot-expired``.
+    """The snapshot that a page belongs to. ``of`` is the list's project, or, for a list of the realm, the
+    table of its rows. Raises Refusal ``invalid`` or ``snapshot-expired``.
     """
     f = _filter_digest(asked.filters)
     source = ids.REALM_EVENTS if isinstance(of, str) else of.project_id
@@ -120,7 +124,9 @@ def open_page(view: View, asked: Ask, of: ProjectRow | str) -> Snapshot:
 
 
 def _kept(view: View, asked: Ask, of: ProjectRow | str) -> tuple[int, int]:
-    """The snapshot that was sent, or the list's present one. Raises Refusal ``invalid``, or Expired."""
+    """Bound and boundary of the snapshot that was sent, or of the list as it is now. Raises Refusal
+    ``invalid``, or Expired.
+    """
     if asked.snapshot is None:
         return _present(view, of)
     kept = view.cursors.read(asked.snapshot, asked.source, "$.args.snapshot")
@@ -132,7 +138,9 @@ def _kept(view: View, asked: Ask, of: ProjectRow | str) -> tuple[int, int]:
 
 
 def _present(view: View, of: ProjectRow | str) -> tuple[int, int]:
-    """Each row of a list in a project came with an event of the project, at its position or after it."""
+    """Bound and boundary of the list as it is now. In a project the last event is enough: each row of a list
+    came with an event of the project, at the row's position or later.
+    """
     if isinstance(of, str):
         return view.number(f"SELECT max(position) FROM {of}"), view.realm_head()
     head = view.project_head(of.position)
@@ -155,9 +163,9 @@ def page(
     rows: Iterable[tuple[int, bytes]],
     withheld: Withheld | None = None,
 ) -> bytes:
-    """The result of a list: ``rows`` yields position and rendered item, in order, beginning after the
-    snapshot's place. It is not resumed after an item that the page does not take; what it has settled of
-    ``withheld`` until then is told with the page.
+    """The result of a list. ``rows`` yields position and rendered item, in order, from after the snapshot's
+    place. It is left where it is at the first item that does not fit; the ranges of ``withheld`` that it has
+    closed until then belong to the page.
     """
     items: list[bytes] = []
     room, last, more = Room(telling=withheld is not None), snapshot.after, False

@@ -1,9 +1,9 @@
-"""Skeletons: canonical JSON with places for what is kept elsewhere.
+"""Skeletons: canonical JSON with places for content that is stored elsewhere.
 
 Events, stored results and records hold no content. Where content belongs, a skeleton has a *place*: ``NUL
 kind number NUL``. A raw NUL byte cannot occur in JSON text (RFC 8259 asks for ``\\u0000``), so no value that
-a client sends can look like a place. Putting a skeleton together is cutting it at the NULs and joining the
-pieces: no JSON is parsed, and the bytes are the same each time until something in them is erased.
+a client sends can look like a place. To render a skeleton is to cut it at the NULs, put the content in, and
+join the pieces: no JSON is parsed, and the bytes are the same each time until something in them is erased.
 
 ======= ===================== ==========================================
 kind    number                where the body was erased
@@ -37,12 +37,12 @@ _encoder: Final = msgspec.json.Encoder(order="sorted")
 
 
 def place(kind: bytes, number: int | str) -> msgspec.Raw:
-    """What stands in a value that ``encode`` makes a skeleton of."""
+    """A place, to be put into a value that ``encode`` makes a skeleton of."""
     return msgspec.Raw(b"\0%b%b\0" % (kind, str(number).encode()))
 
 
 def embedded(skeleton: bytes) -> msgspec.Raw:
-    """A skeleton as a member of a greater one."""
+    """A skeleton, to be a member of a larger one."""
     return msgspec.Raw(skeleton)
 
 
@@ -50,7 +50,7 @@ def encode(value: object) -> bytes:
     """Canonical JSON (RFC 8785) of a value of typed members: strings, integers, lists, dicts, structs and
     places.
 
-    Free-form content never passes here: it stands in bodies.
+    Free-form content is never encoded here: it belongs in bodies.
     """
     return _encoder.encode(value)
 

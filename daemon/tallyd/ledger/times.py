@@ -19,7 +19,7 @@ def rfc3339(unix_ms: int) -> str:
 
 @lru_cache(maxsize=1024)
 def _rfc3339(unix_seconds: int) -> str:
-    """Remembered: what is written in one second, and what is read together, has few different times."""
+    """Cached: rows written within one second, or read together, have few different times."""
     return (_EPOCH + timedelta(seconds=unix_seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

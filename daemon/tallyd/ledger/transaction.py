@@ -1,8 +1,9 @@
-"""The context of a command: what it reads, what it writes, and the time, ids and randomness that it may use.
+"""The context of a command: what it reads and writes, and the time, ids and randomness that it may use.
 
-One ``Transaction`` serves one clerk; ``begin_command`` makes it ready for the next command. Domain code gets
-everything from here, so that the same code runs in the daemon and under a seed. What it writes is remembered
-for the log row's commitments; the log row itself is written by the clerk when the command has been judged.
+A clerk has one ``Transaction``; ``begin_command`` makes it ready for the next command. Handlers take time,
+ids and randomness from here alone, so that a simulation can run the same code with a seed. The transaction
+remembers what a command wrote, because the command's log row commits to it. The clerk writes that row, when
+the handler is done.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _CACHED_ROWS_MAX: Final = 16_384
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """An event that a command writes. Sequences, position and time are given by the append."""
+    """An event that a command writes. The clerk gives it sequences, position and time when it appends the
+    row.
+    """
 
     event_id: bytes
     type: str
@@ -56,29 +59,30 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """What a handler returns that refuses its command and changes the state all the same.
+    """What a handler returns when it refuses its command but has changed the state.
 
-    A refusal that is raised leaves nothing behind. This one leaves the rows that the handler wrote, which the
-    refusal's own row in the log commits to; no event, no content and no stored result. As after every
-    refusal the key is free: the same command sent again is judged anew, by the state as it is then.
+    A refusal that is raised leaves nothing behind. This one leaves the rows that the handler wrote, and the
+    refusal's row in the log commits to them. It has no event, no content and no stored result. The key stays
+    free, as after every refusal: the same command sent again is judged anew, by the state as it is then.
     """
 
     problem: Problem
 
 
 class Idle(msgspec.Struct, frozen=True):
-    """What a handler returns that found nothing to do yet, and has written nothing.
+    """What a handler returns when it has found nothing to do yet and has written nothing.
 
-    Its command leaves no row, and its key stays free: sent again it is judged anew.
+    Its command leaves no row, and its key stays free: the same command sent again is judged anew.
     """
 
     result: bytes
     again_seconds: float | None
-    """After which it may find something without any commit; None where time alone brings nothing."""
+    """Seconds after which it may find something although nothing was committed. None: time alone changes
+    nothing."""
 
 
 class Transaction(View):
-    """A view that writes. Used by the clerk's thread alone."""
+    """A view that also writes. Only the clerk's thread uses it."""
 
     db: Writer
 
@@ -100,12 +104,13 @@ class Transaction(View):
         self._spaces: dict[str, SpaceRow] = {}
         self._inserts: dict[tuple[str, ...], str] = {}
         self._keys: dict[bytes, int] = {}
-        """Idempotency keys of the batch, which the database may not have yet."""
+        """Idempotency keys used in this batch: their rows may still be in the writer's buffer."""
         self.begin_command("", "", None)
 
     # --- one command ----------------------------------------------------------------------------------------
     def begin_command(self, actor: str, author: str, causation: str | None) -> None:
-        """Makes ready for a command of ``actor`` (the channel's), whose events name ``author``."""
+        """Makes ready for the next command. ``actor`` is the channel's; the command's events name ``author``.
+        """
         self.actor = actor
         self.author = author
         self.causation = causation
@@ -126,7 +131,7 @@ class Transaction(View):
         self._key: bytes | None = None
 
     def undo_command(self) -> None:
-        """When it was dropped: forgets what the command left in memory."""
+        """After the command was dropped: forgets what it left in memory."""
         self.log.forget()
         for identifier in self._touched:
             self._projects.pop(identifier, None)
@@ -137,19 +142,21 @@ class Transaction(View):
             self._key = None
 
     def undo_all(self) -> None:
-        """After a whole rollback: forgets everything that was read or written in it."""
+        """After the whole transaction was rolled back: forgets everything that was read or written in it."""
         self.log.forget()
         self._projects.clear()
         self._spaces.clear()
         self._keys.clear()
 
     def apply_lease_changes(self) -> None:
-        """When the command is in: what it did to leases takes effect. A refused command changed none."""
+        """After the command was kept: its changes to leases take effect. A refused command changes no lease.
+        """
         for change in self.lease_changes:
             change()
 
     def trim(self) -> None:
-        """Between two batches: keeps what is remembered within its bound."""
+        """Between two batches: forgets cached rows when there are more than the bound, and the batch's keys.
+        """
         self._keys.clear()
         if len(self._projects) + len(self._spaces) > _CACHED_ROWS_MAX:
             self._projects.clear()
@@ -158,7 +165,8 @@ class Transaction(View):
     # --- what it may use ------------------------------------------------------------------------------------
     @property
     def position(self) -> int:
-        """The log position that the command's first row will have."""
+        """The log position that the next row will have: of the command's first row, until that is appended.
+        """
         return self.log.next_position
 
     @property
@@ -200,7 +208,7 @@ class Transaction(View):
 
     # --- writes ---------------------------------------------------------------------------------------------
     def insert(self, table: str, **columns: Value) -> None:
-        """Inserts a row and puts it under the command's state commitment."""
+        """Inserts a row. The command's state commitment covers it."""
         names = (table, *columns)
         sql = self._inserts.get(names)
         if sql is None:
@@ -210,7 +218,7 @@ class Transaction(View):
         self._wrote(table, None, columns)
 
     def update(self, table: str, key: dict[str, Value], **columns: Value) -> None:
-        """Changes the one row of ``key``, and puts the change under the command's state commitment."""
+        """Changes the one row that has ``key``. The command's state commitment covers the change."""
         names = (table, *key, "", *columns)
         sql = self._inserts.get(names)
         if sql is None:
@@ -221,7 +229,7 @@ class Transaction(View):
         self._wrote(table, key, columns)
 
     def update_project(self, project: ProjectRow, **columns: Value) -> ProjectRow:
-        """Changes a project's row, and gives it as it is now."""
+        """Changes a project's row and returns the changed row."""
         self.update("projects", {"position": project.position}, **columns)
         changed = msgspec.structs.replace(project, **columns)
         self._touched.add(project.project_id)
@@ -229,7 +237,7 @@ class Transaction(View):
         return changed
 
     def update_space(self, space: SpaceRow, **columns: Value) -> SpaceRow:
-        """Changes a space's row, and gives it as it is now."""
+        """Changes a space's row and returns the changed row."""
         self.update("spaces", {"position": space.position}, **columns)
         changed = msgspec.structs.replace(space, **columns)
         self._touched.add(space.space_id)
@@ -253,12 +261,12 @@ class Transaction(View):
             )
 
     def register(self, digits: bytes) -> None:
-        """Makes the id of an object that has no event of its own lead to this command."""
+        """Lets an id find this command, for an object that has no event of its own."""
         self.db.note("ids", "INSERT INTO ids (id, position) VALUES (?, ?)", (digits, self.position))
 
     def seal(self, content: bytes) -> tuple[int, ObjectKeys]:
-        """Keeps content (canonical JSON) as a body of this command; returns its number and its object's
-        keys.
+        """Stores content (canonical JSON), sealed, as a body of this command. Returns the body's number and
+        the keys that it is sealed and digested with.
         """
         body = self._next_object()
         keys = self.bodies.put(self.db, body, content, self._ambient.random(OBJECT_RANDOM_BYTES))
@@ -267,8 +275,9 @@ class Transaction(View):
         return body, keys
 
     def keep_keys(self, random: bytes | None = None) -> tuple[int, ObjectKeys]:
-        """Keeps the keys of an object whose content stands in a file, or nowhere: drawn now, or before, where
-        they were used outside already. Returns as ``seal`` does.
+        """Stores the keys of an object whose content is in a file, or nowhere. ``random`` is what the keys
+        were made from, where they were used outside already; otherwise it is drawn now. Returns as ``seal``
+        does.
         """
         number = self._next_object()
         drawn = self._ambient.random(OBJECT_RANDOM_BYTES) if random is None else random
@@ -277,14 +286,16 @@ class Transaction(View):
         return number, keys
 
     def forget(self, body: int) -> None:
-        """Destroys a body and its keys: what is left anywhere of it is noise."""
+        """Deletes a body and its keys. Nothing else can open what is left of the sealed body anywhere."""
         for table in ("bodies", "object_keys"):
             self.db.execute(f"DELETE FROM {table} WHERE body = ?", (body,))
             self._wrote(table, {"body": body}, {})
         self._bodies.pop(body, None)
 
     def forget_keys(self, number: int) -> None:
-        """Destroys the keys of an object that ``keep_keys`` kept; the rest is noise from then on."""
+        """Deletes the keys of an object that ``keep_keys`` stored. Nothing else can open what was sealed
+        with them.
+        """
         self.db.execute("DELETE FROM object_keys WHERE body = ?", (number,))
         self._wrote("object_keys", {"body": number}, {})
 
@@ -302,15 +313,15 @@ class Transaction(View):
         self.events.append(event)
 
     def wake(self, name: str) -> None:
-        """Who waits for work of the deployment of that name, or as the actor of that name, may find some once
-        the command is durable.
+        """Once the command is durable, claims are tried again that wait under that name: a deployment's or an
+        actor's.
         """
         self.wakes.add(name)
 
     # --- commitments ----------------------------------------------------------------------------------------
     def content_commitment(self) -> bytes | None:
-        """HMAC over the digest of all content of the command, under its first object's digest key; None
-        without.
+        """HMAC over the digest of all content of the command, under the digest key of its first object. None
+        if the command has no content.
         """
         if self._content_key is None or not self._bodies:
             return None

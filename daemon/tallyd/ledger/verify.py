@@ -1,9 +1,9 @@
-"""The log's verifier: walks rows, derives each leaf again, and names the first that is wrong, by position and
-cause.
+"""The log's verifier: goes through all rows, derives each leaf again, and names the first row that is wrong,
+and why.
 
-It reads in slices, each a short read transaction of its own, so that it may run beside a writer; what is
-appended while it runs is not looked at. ``docs/log-format.md`` describes the same for a reader who has no
-such program.
+It reads in slices, each in a short read transaction of its own, so it can run beside a writer. It does not
+look at rows that are appended while it runs. ``docs/log-format.md`` says the same for whoever writes a
+verifier.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class Walk:
-    """One walk over the log from its beginning to the head at the time of making."""
+    """One walk over the log, from the first row to the row that was last when the walk was made."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -43,7 +43,7 @@ class Walk:
         self.rows = 0
 
     def slices(self) -> Iterator[Fault | None]:
-        """Checks a slice at each step; a fault ends it."""
+        """Checks one slice at each step and yields its fault, or None. A fault ends the walk."""
         while self._next <= self._end:
             fault = self._slice()
             yield fault
@@ -88,7 +88,9 @@ class Walk:
         return None
 
     def _check_content(self, row: LogRow) -> str | None:
-        """The content still there is the content that came; what was erased has no key to compare it by."""
+        """Content that is still there must be the content that came. Erased content cannot be compared: its
+        key is gone.
+        """
         if row.content_commitment is None:
             return None
         commitment = commitment_of_content(self._view, row)

@@ -1,8 +1,9 @@
-"""What a command or a read sees of the store: one connection, the keys, and the few look-ups that all share.
+"""What a command or a read sees of the store: one connection, the keys, and the look-ups that all of them
+share.
 
-A view over the clerk's connection sees the transaction's own writes; one over a reader's connection sees what
-is durable. It holds no transaction itself and remembers nothing between two uses but ids, which never change,
-and of these a bounded number.
+A view over the clerk's connection sees the transaction's own writes; a view over a reader's connection sees
+what is durable. A view begins and ends no transaction. Between two uses it remembers a bounded number of ids,
+which never change, and nothing else.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ class View:
         self.event_checks: tuple[EventCheck, ...] | None = None
         """Set by whoever makes the view. None is a defect and not "no rules": no event is shown by it."""
         self.sensitive: list[str] = []
-        """Objects that this read looked at and whose reading leaves a record: written before it is served."""
+        """Sensitive objects that this read looked at. An access record of them is durable before the read is
+        served."""
         self.keys = keys
         self.bodies = bodies or BodyStore(keys.objects)
         self.cursors = Cursors(keys.cursor, identity.epoch.number, identity.epoch.nonce)
@@ -144,16 +146,16 @@ class View:
         return self.db.execute(sql, values).fetchall()
 
     def number(self, sql: str, *values: Value) -> int:
-        """The one integer of a query that always has one; NULL is 0."""
+        """The integer of a query that always gives one row; NULL counts as 0."""
         row = self.db.execute(sql, values).fetchone()
         assert row is not None
         return 0 if row[0] is None else int(row[0])
 
     def position_of(self, prefix: str, identifier: str) -> int | None:
-        """The log position of the row that made an object or event of that prefix, where the id has the shape
-        of ours.
+        """The log position of the row that made the object or event of that id. None where the id does not
+        have the prefix and the form of ours, or is not known.
 
-        Whether it really is an object of that kind is the caller's look-up in the kind's own table.
+        The prefix is not checked against what the object is: the caller looks in the table of that kind.
         """
         digits = ids.digits(prefix, identifier)
         if digits is None:
@@ -162,7 +164,7 @@ class View:
         return None if row is None else int(row[0])
 
     def log_row(self, position: int) -> log.LogRow:
-        """A row that must exist."""
+        """The row at a position. Raises LookupError where there is none."""
         row = log.read(self.db, position)
         if row is None:
             raise LookupError(f"log row {position} is missing")
@@ -192,7 +194,7 @@ class View:
         return None if row is None else SpaceRow(*row)
 
     def resource_at(self, position: int) -> str:
-        """The id of the object that a stream or project is named by: the resource of its first row."""
+        """The id of a stream or project that began at that position: the resource of its first row."""
         if position == log.REALM_STREAM:
             return ids.REALM_ID
         known = self._stream_ids.get(position)
@@ -206,15 +208,15 @@ class View:
         return known
 
     def note(self, classification: str, identifier: str) -> None:
-        """An object's content is about to be served, or refused: a sensitive one is remembered for the
-        record.
+        """An object's content is about to be served, or refused: if it is sensitive, it is remembered for the
+        access record.
         """
         if classification == SENSITIVE:
             self.sensitive.append(identifier)
 
     # --- rendering ------------------------------------------------------------------------------------------
     def render(self, skeleton_bytes: bytes) -> bytes:
-        """A skeleton with its content, as a client gets it."""
+        """A skeleton with its content put in, as a client gets it."""
         return skeleton.render(skeleton_bytes, self._fill)
 
     def _fill(self, kind: bytes, number: bytes) -> bytes:
@@ -229,7 +231,9 @@ class View:
         return self.bodies.get(self.db, body)
 
     def attempt_id(self, invocation: int, ordinal: int, epoch: int) -> str:
-        """The secret id of an attempt: derived for who may have it, and stored nowhere."""
+        """The secret id of an attempt. It is derived each time for whoever may have it, and is stored
+        nowhere.
+        """
         said = log.framed(self.resource_at(invocation).encode(), b"%d" % ordinal, b"%d" % epoch)
         return "att-" + mac(self.keys.attempts, b"tallystick attempt v1" + said).hex()[:32]
 
