@@ -1,8 +1,9 @@
 """Ids on the wire and their 128 bits.
 
 An id is ``<prefix>-<32 lowercase hex digits>`` (KCP 1.9). The digits are those of a UUIDv7
-(``tallystick.protocol.uuid7``), so that rows made one after the other are side by side in an index. Attempts, credentials and the
-installation have random ids instead, which nobody can guess and which do not say when they were made.
+(``tallystick.protocol.uuid7``), so that rows made one after the other are side by side in an index. Attempts,
+credentials and the installation have random ids instead, which nobody can guess and which do not say when
+they were made.
 """
 
 from __future__ import annotations
