@@ -60,7 +60,7 @@ def projects(call: Call) -> Iterator[Record]:
 def spaces(call: Call, project_id: str) -> Iterator[Record]:
     """All spaces of a project, in the order in which they were made."""
     return pages(
-        call, lambda after, snapshot: calls.spaces.space_list(project_id, after=after, snapshot=snapshot)
+        call, lambda after, snapshot: calls.projects.space_list(project_id, after=after, snapshot=snapshot)
     )
 
 
@@ -75,7 +75,7 @@ def choose_project(call: Call, wanted: str | None) -> str:
 def choose_space(call: Call, project_id: str, wanted: str | None) -> Record:
     """The space that is meant. Raises `Trouble` (exit 2) where that is not clear."""
     if wanted is not None and re.fullmatch(r"space-[0-9a-f]{32}", wanted):
-        return call.ask(calls.spaces.space_show(project_id, wanted))
+        return call.ask(calls.projects.space_show(project_id, wanted))
     hint = f"`tally space create --project {project_id} TITLE` makes one."
     return _only(list(spaces(call, project_id)), wanted, "space", "title", hint)
 

@@ -10,13 +10,13 @@ does no input or output but with the file that it was given.
 
 from __future__ import annotations
 
-import hashlib
 from base64 import b64decode
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, TypedDict, TypeVar, Unpack
+from collections.abc import Callable
+from typing import TYPE_CHECKING, BinaryIO, Final, TypedDict, Unpack
 
 from tallystick import calls
-from tallystick.core import Call
+from tallystick.calls.descriptors import Conversation, conversation
+from tallystick.core import Read
 from tallystick.errors import StaleRevision, UploadRejected
 from tallystick.protocol import limits
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
         ArtifactUploadBegun,
     )
     from tallystick.protocol.families.work import InvocationClaim
-
-T = TypeVar("T")
-Conversation: TypeAlias = Generator[Call[Any], Any, T]
 
 _READ_BYTES: Final = 1 << 20
 _SEALED_BYTES_A_SECOND: Final = 16 << 20
@@ -50,10 +47,10 @@ class UploadOptions(TypedDict, total=False):
 def upload(
     source: BinaryIO, media_type: str = calls.artifacts.OCTETS, **options: Unpack[UploadOptions]
 ) -> Conversation[Artifact]:
-    """Declares what ``source`` holds, sends what is not there yet, and has it sealed. ``source`` can be
-    sought in.
+    """Send what a file holds, and have it sealed: the artifact that it is from then on.
 
-    Raises UploadRejected where the bytes changed on the way, and what the calls raise.
+    What the daemon has of it already is not sent again. The file can be sought in; on trio it is read between
+    two calls, on trio's thread. Raises ``UploadRejected`` where the file changed on the way.
     """
     key, project = options.get("key"), options.get("project")
     sha256, size = _measure(source)
@@ -78,25 +75,40 @@ def upload(
     return artifact
 
 
-def download(
-    artifact_id: str,
-    target: BinaryIO,
-    *,
-    offset: int = 0,
-    claim: InvocationClaim | None = None,
-) -> Conversation[int]:
-    """Writes the artifact's bytes from ``offset`` on to ``target``, in order; returns its size in all.
+def download(artifact_id: str, target: BinaryIO, *, offset: int = 0) -> Conversation[int]:
+    """Write an artifact's bytes from ``offset`` on to a file, in order, and return its size in all.
 
-    What came before an error is whole: the download goes on from there. With a ``claim`` a worker reads a
-    file that an item of its assembly carries.
+    What came before an error is whole: the download goes on from there.
     """
+    return _receive(lambda start: calls.artifacts.artifact_get(artifact_id, start), target, offset)
+
+
+def download_claimed(
+    claim: InvocationClaim, artifact_id: str, target: BinaryIO, *, offset: int = 0
+) -> Conversation[int]:
+    """Write a file that an item of the claim's assembly carries to a file, and return its size in all."""
+    return _receive(lambda start: calls.work.artifact(claim, artifact_id, start), target, offset)
+
+
+class TransferMethods:
+    """The methods of the clients."""
+
+    upload = conversation(upload)
+    download = conversation(download)
+
+
+class WorkerTransferMethods:
+    """The methods of the workers' clients."""
+
+    download = conversation(download_claimed)
+
+
+# --- their steps ------------------------------------------------------------------------------------------
+def _receive(
+    read: Callable[[int], Read[ArtifactBytes]], target: BinaryIO, offset: int
+) -> Conversation[int]:
     while True:
-        call = (
-            calls.artifacts.artifact_get(artifact_id, offset)
-            if claim is None
-            else calls.workers.artifact(claim, artifact_id, offset)
-        )
-        got: ArtifactBytes = yield call
+        got: ArtifactBytes = yield read(offset)
         data = b64decode(got.data)
         target.write(data)
         offset += len(data)
@@ -105,6 +117,8 @@ def download(
 
 
 def _measure(source: BinaryIO) -> tuple[str, int]:
+    import hashlib  # three milliseconds, and few programs upload
+
     digest, size = hashlib.sha256(), 0
     source.seek(0)
     while piece := source.read(_READ_BYTES):

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypedDict, TypeVar, Unpack, cast
 
 from tallystick import calls
-from tallystick.core import Write, new_key, typed
+from tallystick.core import Write, new_key
 from tallystick.errors import IdempotencyMismatch, LeaseLost, StaleLease
 from tallystick.protocol import limits
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tallystick.protocol.families.contributions import Contribution, Relation
     from tallystick.protocol.families.invocations import Invocation
     from tallystick.protocol.families.work import InvocationClaim, InvocationItem, InvocationProgress
+    from tallystick.protocol.ijson import JsonValue
 
     Done = Contribution | Relation | Assembly
 
@@ -42,16 +43,9 @@ T = TypeVar("T")
 
 ASK_HOURS: Final = 24
 """How long after its question an invocation may run, where the caller does not say."""
-_RESULTS: Final = {
-    "contribution_append": "contributions.Contribution",
-    "relation_assert": "contributions.Relation",
-    "context_assembly_create": "context.Assembly",
-}
-"""The steps that an assistant makes, and the record that each gives."""
-
-_append = calls.workers.as_worker(calls.contributions.append)
-_relate = calls.workers.as_worker(calls.contributions.relation_assert)
-_assemble = calls.workers.as_worker(calls.context.context_assembly_create)
+_append = calls.attempts.as_worker(calls.contributions.append)
+_relate = calls.attempts.as_worker(calls.contributions.relation_assert)
+_assemble = calls.attempts.as_worker(calls.context.context_assembly_create)
 
 
 class Extra(TypedDict, total=False):
@@ -102,9 +96,9 @@ class InvocationContext:
         self._claim = claim
         self._prefix = f"{claim.invocation.invocation_id}."
         self._done: dict[tuple[str, str], object] = {
-            (step.operation, step.operation_key): typed(step.reply.result, _RESULTS[step.operation])
+            (step.operation, step.operation_key): _result(step.operation, step.reply.result)
             for step in progress.steps
-            if step.operation in _RESULTS and step.reply  # the last of very many come without
+            if step.reply  # the last of very many come without
         }
         self._untold = {(step.operation, step.operation_key) for step in progress.steps if not step.reply}
 
@@ -119,7 +113,7 @@ class InvocationContext:
     @property
     def space(self) -> calls.SpaceRef:
         """The space that the invocation belongs to. Raises ValueError where it has none."""
-        space = calls.workers.space_of(self._claim)
+        space = calls.attempts.space_of(self._claim)
         if space is None:
             raise ValueError(f"the invocation {self.invocation.invocation_id} has no space to write in")
         return space
@@ -131,8 +125,8 @@ class InvocationContext:
         again with the same words gives its first result, with others ``IdempotencyMismatch``.
         """
         key = self._key(operation_key)
-        found = (self._done.get((operation, key)) for operation in _RESULTS)
-        return cast("Done | None", next((value for value in found if value is not None), None))
+        found = (value for (_, done_key), value in self._done.items() if done_key == key)
+        return cast("Done | None", next(found, None))
 
     def contribute(
         self,
@@ -252,6 +246,16 @@ class InvocationContext:
             most = limits.IDENTIFIER_BYTES_MAX - len(self._prefix)
             raise ValueError(f"the operation key {operation_key!r} is longer than {most} characters")
         return key
+
+
+def _result(operation: str, result: JsonValue) -> object:
+    """The result of a worker's operation as its record. Raises ValueError where it does not have that shape.
+    """
+    from tallystick.protocol.operation import Socket
+    from tallystick.protocol.registry import BY_SOCKET
+    from tallystick.protocol.shapes import convert
+
+    return convert(result, BY_SOCKET[Socket.WORKER, operation].result)
 
 
 # --- asking -----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import select
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, TypeVar
 
 from tallystick.core import (
     DEADLINE_SECONDS,
@@ -36,17 +36,6 @@ T_co = TypeVar("T_co", covariant=True)
 
 DEFAULT_STORE: Final = "default"
 """The key store of this actor and daemon, in the state directory."""
-
-
-class PageOf(Protocol[T_co]):
-    """What every page of a list has."""
-
-    @property
-    def items(self) -> tuple[T_co, ...]: ...
-    @property
-    def next(self) -> object: ...
-    @property
-    def snapshot(self) -> str: ...
 
 
 class Resumed(NamedTuple):

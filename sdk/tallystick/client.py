@@ -25,17 +25,18 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial, wraps
 from time import monotonic
-from typing import TYPE_CHECKING, BinaryIO, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 
 from tallystick import calls
-from tallystick.artifacts import Conversation, UploadOptions, download, upload
-from tallystick.base import ClientBase, PageOf, Resumed, has_news
+from tallystick.artifacts import TransferMethods, WorkerTransferMethods
+from tallystick.base import ClientBase, Resumed, has_news
 from tallystick.calls.any_operation import by_name
-from tallystick.core import Answer, Call, Credential, Exchange, Read, Reply, ReplyBuffer, Request, Write
+from tallystick.calls.descriptors import Blocking
+from tallystick.calls.methods import ClientMethods, WorkerMethods
+from tallystick.core import Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
 from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
 
 if TYPE_CHECKING:
@@ -43,12 +44,9 @@ if TYPE_CHECKING:
 
     from tallystick.follow import Follower, Gap
     from tallystick.keystore import Slot
-    from tallystick.protocol.families.artifacts import Artifact
     from tallystick.protocol.families.events import Event
-    from tallystick.protocol.families.work import InvocationClaim
     from tallystick.protocol.ijson import JsonValue
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 RECEIVE_BYTES: Final = 65_536
@@ -209,40 +207,8 @@ class Lane:
             self._connection = None
 
 
-# --- methods out of calls ---------------------------------------------------------------------------------
-def _write(build: Callable[P, Write[T]]) -> Callable[Concatenate[BlockingClient, P], Reply[T]]:
-    @wraps(build)
-    def method(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> Reply[T]:
-        return self.reply(build(*args, **kwargs))
-
-    return method
-
-
-def _read(build: Callable[P, Read[T]]) -> Callable[Concatenate[BlockingClient, P], T]:
-    @wraps(build)
-    def method(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.reply(build(*args, **kwargs)).value
-
-    return method
-
-
-def _items(build: Callable[P, Read[PageOf[T]]]) -> Callable[Concatenate[BlockingClient, P], Iterator[T]]:
-    @wraps(build)
-    def method(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        """All items of a list, page by page over one snapshot: what is added meanwhile does not shift them.
-        """
-        call = build(*args, **kwargs)
-        while True:
-            page = self.reply(call).value
-            yield from page.items
-            if not page.next:
-                return
-            call.arguments = {**call.arguments, "after": page.next, "snapshot": page.snapshot}
-
-    return method
-
-
-class BlockingClient(ClientBase):
+# --- the clients ------------------------------------------------------------------------------------------
+class BlockingClient(ClientBase, Blocking):
     """What ``Client`` and ``WorkerClient`` share.
 
     ``runtime_dir`` is the directory with the daemon's sockets, ``data_dir`` that of its data; where neither
@@ -278,8 +244,6 @@ class BlockingClient(ClientBase):
         if self._key_store is not None:
             self._key_store.close()
 
-    hello = _read(calls.service.hello)
-
     def call(
         self,
         operation: str,
@@ -303,19 +267,6 @@ class BlockingClient(ClientBase):
         request = self._prepare(call)
         answer, tries = self._run(request, call.deadline_seconds, own_key=call.key is not None)
         return self._raw(request, answer, tries)
-
-    def _converse(self, conversation: Conversation[T]) -> T:
-        step = partial(next, conversation)
-        while True:
-            try:
-                call = step()
-            except StopIteration as done:
-                value: T = done.value
-                return value
-            try:
-                step = partial(conversation.send, self.reply(call).value)
-            except ProblemError as problem:
-                step = partial(conversation.throw, problem)
 
     def resume(self) -> list[Resumed]:
         """Send again what is pending: the same bytes under the same keys, as the same actor.
@@ -358,179 +309,13 @@ class BlockingClient(ClientBase):
         return self._waiting_lane if request.wait_seconds else self._lane
 
 
-class Client(BlockingClient):
+class Client(ClientMethods, TransferMethods, BlockingClient):
     """The daemon's main socket, for its owner (or for an agent, on the agent's own sockets).
 
     Writes give a ``Reply``, whose ``value`` is the record; reads give the record. Every method is described
     where its call is, in the modules of ``tallystick.calls``; beside its own arguments it takes the options
     of ``calls.ReadOptions`` or ``calls.WriteOptions``.
     """
-
-    protocol_info = _read(calls.service.protocol_info)
-    diagnose = _read(calls.service.diagnose)
-    limits = _read(calls.service.served_limits)
-    status = _read(calls.service.status)
-    shutdown = _read(calls.service.shutdown)
-
-    realm_show = _read(calls.projects.realm_show)
-    project_create = _write(calls.projects.project_create)
-    project_show = _read(calls.projects.project_show)
-    project_list = _read(calls.projects.project_list)
-    projects = _items(calls.projects.project_list)
-    project_update_metadata = _write(calls.projects.project_update_metadata)
-    project_access_policy_change_prepare = _write(calls.projects.project_access_policy_change_prepare)
-    project_access_policy_change_show = _read(calls.projects.project_access_policy_change_show)
-    project_access_policy_change_list = _read(calls.projects.project_access_policy_change_list)
-    project_access_policy_changes = _items(calls.projects.project_access_policy_change_list)
-    project_access_policy_change_confirm = _write(calls.projects.project_access_policy_change_confirm)
-    project_access_policy_change_cancel = _write(calls.projects.project_access_policy_change_cancel)
-
-    space_create = _write(calls.spaces.space_create)
-    space_show = _read(calls.spaces.space_show)
-    space_list = _read(calls.spaces.space_list)
-    spaces = _items(calls.spaces.space_list)
-    space_update_metadata = _write(calls.spaces.space_update_metadata)
-    space_freeze = _write(calls.spaces.space_freeze)
-    space_reopen = _write(calls.spaces.space_reopen)
-    space_archive = _write(calls.spaces.space_archive)
-    space_restrict = _write(calls.spaces.space_restrict)
-    space_policy_narrow = _write(calls.spaces.space_policy_narrow)
-    space_access_widen_prepare = _write(calls.spaces.space_access_widen_prepare)
-    space_access_widen_show = _read(calls.spaces.space_access_widen_show)
-    space_access_widen_list = _read(calls.spaces.space_access_widen_list)
-    space_access_widenings = _items(calls.spaces.space_access_widen_list)
-    space_access_widen_confirm = _write(calls.spaces.space_access_widen_confirm)
-    space_access_widen_cancel = _write(calls.spaces.space_access_widen_cancel)
-
-    space_participant_add = _write(calls.participants.space_participant_add)
-    space_participant_activate = _write(calls.participants.space_participant_activate)
-    space_participant_update = _write(calls.participants.space_participant_update)
-    space_participant_remove = _write(calls.participants.space_participant_remove)
-    space_participant_list = _read(calls.participants.space_participant_list)
-    space_participants = _items(calls.participants.space_participant_list)
-    space_access_grant_create = _write(calls.participants.space_access_grant_create)
-    space_access_grant_revoke = _write(calls.participants.space_access_grant_revoke)
-    space_access_grant_list = _read(calls.participants.space_access_grant_list)
-    space_access_grants = _items(calls.participants.space_access_grant_list)
-
-    append = _write(calls.contributions.append)
-    contribution_show = _read(calls.contributions.contribution_show)
-    contribution_list = _read(calls.contributions.contribution_list)
-    contributions = _items(calls.contributions.contribution_list)
-    disposed_contribution_list = _read(calls.contributions.disposed_contribution_list)
-    disposed_contributions = _items(calls.contributions.disposed_contribution_list)
-    relation_assert = _write(calls.contributions.relation_assert)
-    relation_show = _read(calls.contributions.relation_show)
-    relation_list = _read(calls.contributions.relation_list)
-    relations = _items(calls.contributions.relation_list)
-
-    contribution_withdraw = _write(calls.dispositions.contribution_withdraw)
-    contribution_supersede = _write(calls.dispositions.contribution_supersede)
-    contribution_redact = _write(calls.dispositions.contribution_redact)
-    erase = _write(calls.dispositions.erase)
-    relation_retract = _write(calls.dispositions.relation_retract)
-    reaction_set = _write(calls.dispositions.reaction_set)
-    disposition_list = _read(calls.dispositions.disposition_list)
-    dispositions = _items(calls.dispositions.disposition_list)
-
-    branch_show = _read(calls.context.branch_show)
-    frontier_pin = _write(calls.context.frontier_pin)
-    frontier_show = _read(calls.context.frontier_show)
-    frontier_list = _read(calls.context.frontier_list)
-    frontiers = _items(calls.context.frontier_list)
-    context_assembly_create = _write(calls.context.context_assembly_create)
-    context_assembly_show = _read(calls.context.context_assembly_show)
-    assembly_list = _read(calls.context.assembly_list)
-    assemblies = _items(calls.context.assembly_list)
-
-    lens_create = _write(calls.lenses.lens_create)
-    lens_show = _read(calls.lenses.lens_show)
-    lens_list = _read(calls.lenses.lens_list)
-    lenses = _items(calls.lenses.lens_list)
-    lens_update = _write(calls.lenses.lens_update)
-    lens_revoke = _write(calls.lenses.lens_revoke)
-    lens_read = _read(calls.lenses.lens_read)
-    lens_items = _items(calls.lenses.lens_read)
-    snapshot_read = _read(calls.lenses.snapshot_read)
-
-    assistant_create = _write(calls.assistants.assistant_create)
-    assistant_show = _read(calls.assistants.assistant_show)
-    assistant_list = _read(calls.assistants.assistant_list)
-    assistants = _items(calls.assistants.assistant_list)
-    assistant_revision_register = _write(calls.assistants.assistant_revision_register)
-    assistant_revision_show = _read(calls.assistants.assistant_revision_show)
-    assistant_revision_list = _read(calls.assistants.assistant_revision_list)
-    assistant_revisions = _items(calls.assistants.assistant_revision_list)
-    deployment_create = _write(calls.assistants.deployment_create)
-    deployment_show = _read(calls.assistants.deployment_show)
-    deployment_list = _read(calls.assistants.deployment_list)
-    deployments = _items(calls.assistants.deployment_list)
-    deployment_activate = _write(calls.assistants.deployment_activate)
-    deployment_drain = _write(calls.assistants.deployment_drain)
-    assistant_alias_bind = _write(calls.assistants.assistant_alias_bind)
-    assistant_alias_show = _read(calls.assistants.assistant_alias_show)
-    assistant_alias_list = _read(calls.assistants.assistant_alias_list)
-    assistant_aliases = _items(calls.assistants.assistant_alias_list)
-    assistant_alias_update = _write(calls.assistants.assistant_alias_update)
-    assistant_alias_revoke = _write(calls.assistants.assistant_alias_revoke)
-
-    invocation_create = _write(calls.invocations.invocation_create)
-    invocation_show = _read(calls.invocations.invocation_show)
-    invocation_list = _read(calls.invocations.invocation_list)
-    invocations = _items(calls.invocations.invocation_list)
-    invocation_cancel = _write(calls.invocations.invocation_cancel)
-
-    artifact_begin = _write(calls.artifacts.artifact_begin)
-    artifact_put = _read(calls.artifacts.artifact_put)
-    artifact_get = _read(calls.artifacts.artifact_get)
-    artifact_list = _read(calls.artifacts.artifact_list)
-    artifacts = _items(calls.artifacts.artifact_list)
-    artifact_show = _read(calls.artifacts.artifact_show)
-    disclosure_manifest_show = _read(calls.artifacts.disclosure_manifest_show)
-    artifact_upload_begin = _write(calls.artifacts.artifact_upload_begin)
-    artifact_upload_show = _read(calls.artifacts.artifact_upload_show)
-    artifact_upload_credential = _read(calls.artifacts.artifact_upload_credential)
-    artifact_upload_finalize = _write(calls.artifacts.artifact_upload_finalize)
-    artifact_upload_abort = _write(calls.artifacts.artifact_upload_abort)
-
-    events_read = _read(calls.events.events_read)
-    accounted_events_read = _read(calls.events.accounted_events_read)
-    events_wait = _read(calls.events.events_wait)
-    event_payload = _read(calls.events.event_payload)
-
-    agent_add = _write(calls.agents.agent_add)
-    agent_show = _read(calls.agents.agent_show)
-    agent_list = _read(calls.agents.agent_list)
-    agents = _items(calls.agents.agent_list)
-    agent_revoke = _write(calls.agents.agent_revoke)
-
-    def upload(
-        self, source: BinaryIO, media_type: str = calls.artifacts.OCTETS, **options: Unpack[UploadOptions]
-    ) -> Artifact:
-        """Send what a file holds, and seal it (``artifacts.upload``): the artifact that it is from then on.
-
-        Raises ``UploadRejected`` where the file changed on the way.
-        """
-        return self._converse(upload(source, media_type, **options))
-
-    def download(self, artifact_id: str, target: BinaryIO, *, offset: int = 0) -> int:
-        """Write an artifact's bytes from ``offset`` on to a file, and return its size in all."""
-        return self._converse(download(artifact_id, target, offset=offset))
-
-    def head_cursor(self, project: calls.AnyProject) -> str:
-        """The position after the last event that a project has now: where to follow what is to come."""
-        return self.space_list(project, limit=1).boundary_event_cursor
-
-    def events(
-        self, source: calls.AnyProject, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
-    ) -> Iterator[Event]:
-        """All events of a project up to its head, from the first or after a cursor."""
-        while True:
-            page = self.events_read(source, after_cursor=after_cursor, type_prefixes=type_prefixes)
-            yield from page.events
-            if page.next_cursor == after_cursor:
-                return  # a page may be empty before the end: a filter left out all that was looked through
-            after_cursor = page.next_cursor
 
     def follow(
         self,
@@ -576,7 +361,7 @@ class Client(BlockingClient):
         return follower.news(self._reply(call, request, answer, tries).value)
 
 
-class WorkerClient(BlockingClient):
+class WorkerClient(WorkerMethods, WorkerTransferMethods, BlockingClient):
     """The workers' socket: claim an invocation, and write under its lease.
 
     What writes takes the claim first, then what the client's operation of that name takes. Its keys are the
@@ -586,25 +371,6 @@ class WorkerClient(BlockingClient):
     """
 
     surface = "worker"
-
-    next = _write(calls.workers.next_)
-    claim = _write(calls.workers.claim)
-    complete = _write(calls.workers.complete)
-    fail = _write(calls.workers.fail)
-    progress = _read(calls.workers.progress)
-    item = _read(calls.workers.item)
-    artifact = _read(calls.workers.artifact)
-    renew = _read(calls.workers.renew)
-    append = _write(calls.workers.as_worker(calls.contributions.append))
-    relation_assert = _write(calls.workers.as_worker(calls.contributions.relation_assert))
-    context_assembly_create = _write(calls.workers.as_worker(calls.context.context_assembly_create))
-    invocation_cancel = _write(calls.workers.as_worker(calls.invocations.invocation_cancel))
-    application_event_emit = _write(calls.workers.application_event_emit)
-    model_complete = _write(calls.workers.model_complete)
-
-    def download(self, claim: InvocationClaim, artifact_id: str, target: BinaryIO, *, offset: int = 0) -> int:
-        """Write a file that an item of the claim's assembly carries to a file, and return its size in all."""
-        return self._converse(download(artifact_id, target, offset=offset, claim=claim))
 
     def _default_store(self) -> None:
         return None

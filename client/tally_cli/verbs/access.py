@@ -188,7 +188,7 @@ def grant_give(
 
     Each implies reading.
     """
-    given = calls.participants.space_access_grant_create(
+    given = calls.grants.space_access_grant_create(
         _where(call, project, space),
         subject,
         actions,
@@ -209,7 +209,7 @@ def grant_list(call: Call, project: str | None, space: str | None) -> None:
     where = _where(call, project, space)
     given = pages(
         call,
-        lambda after, snapshot: calls.participants.space_access_grant_list(
+        lambda after, snapshot: calls.grants.space_access_grant_list(
             where, after=after, snapshot=snapshot
         ),
     )
@@ -224,5 +224,5 @@ def grant_list(call: Call, project: str | None, space: str | None) -> None:
 def grant_revoke(call: Call, grant: str, project: str | None, key: str | None) -> None:
     """Take the GRANT with that id back."""
     project_id = choose_project(call, project)
-    ended = call.ask(calls.participants.space_access_grant_revoke(project_id, grant, **keyed(key)))
+    ended = call.ask(calls.grants.space_access_grant_revoke(project_id, grant, **keyed(key)))
     call.made(ended, "space_access_id", text(ended, "status"))

@@ -71,7 +71,7 @@ def redact(call: Call, ref: str, reason: str, yes: bool, project: str | None, ke
         _ask_first(
             call, f"Erase what {ref} says? This cannot be undone. Who said it and when stays on record."
         )
-    said = call.ask(calls.dispositions.contribution_redact(project_id, ref, reason, **keyed(key)))
+    said = call.ask(calls.erasure.contribution_redact(project_id, ref, reason, **keyed(key)))
     call.made(said, "disposition_id", text(said, "kind"), ref)
 
 
@@ -96,7 +96,7 @@ def erase(call: Call, ref: str, reason: str, yes: bool, key: str | None) -> None
             call, f"Erase the content of {ref}? This cannot be undone. Who did what and when stays on record."
         )
     named = {"event_id": ref} if ref.startswith("evt-") else {"object_ref": ref}
-    said = call.ask(calls.dispositions.erase(reason, **named, **keyed(key)))
+    said = call.ask(calls.erasure.erase(reason, **named, **keyed(key)))
     call.made(said, "erasure_id", text(said, "state"), ref)
 
 

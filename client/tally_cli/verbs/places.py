@@ -96,7 +96,7 @@ def space() -> None:
 def space_create(call: Call, title: str, project: str | None, visibility: str, key: str | None) -> None:
     """Make a space called TITLE."""
     project_id = choose_project(call, project)
-    made = call.ask(calls.spaces.space_create(project_id, title, visibility=visibility, **keyed(key)))
+    made = call.ask(calls.projects.space_create(project_id, title, visibility=visibility, **keyed(key)))
     call.made(made, "space_id", text(made, "title"))
 
 
@@ -126,7 +126,7 @@ def space_show(call: Call, space: str | None, project: str | None) -> None:
 def space_rename(call: Call, title: str, project: str | None, space: str | None, key: str | None) -> None:
     """Give a space another TITLE. The old one stands in the events that told it."""
     where = space_ref(choose_space(call, choose_project(call, project), space))
-    renamed = call.ask(calls.spaces.space_update_metadata(where, title=title, **keyed(key)))
+    renamed = call.ask(calls.projects.space_update_metadata(where, title=title, **keyed(key)))
     call.made(renamed, "space_id", text(renamed, "title"))
 
 
@@ -146,13 +146,13 @@ def _lifecycle(name: str, change: Callable[..., Request[object]], words: str) ->
 
 _lifecycle(
     "freeze",
-    calls.spaces.space_freeze,
+    calls.projects.space_freeze,
     "Let nothing more be said in the SPACE until it is reopened.",
 )
-_lifecycle("reopen", calls.spaces.space_reopen, "Let the frozen SPACE be written in again.")
-_lifecycle("archive", calls.spaces.space_archive, "Close the SPACE for good. It is still read.")
+_lifecycle("reopen", calls.projects.space_reopen, "Let the frozen SPACE be written in again.")
+_lifecycle("archive", calls.projects.space_archive, "Close the SPACE for good. It is still read.")
 _lifecycle(
     "restrict",
-    calls.spaces.space_restrict,
+    calls.projects.space_restrict,
     "Show the SPACE to those alone who take part in it or have a grant. The way back is a prepared widening.",
 )

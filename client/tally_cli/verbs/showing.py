@@ -38,20 +38,20 @@ _ANYWHERE: Final[Mapping[str, Callable[[str], Request[object]]]] = {
     "agent": calls.agents.agent_show,
     "asst": calls.assistants.assistant_show,
     "asstrev": calls.assistants.assistant_revision_show,
-    "dep": calls.assistants.deployment_show,
+    "dep": calls.deployments.deployment_show,
 }
 _IN_PROJECT: Final[Mapping[str, Callable[[str, str], Request[object]]]] = {
     "contrib": calls.contributions.contribution_show,
     "rel": calls.contributions.relation_show,
-    "space": calls.spaces.space_show,
+    "space": calls.projects.space_show,
     "branch": calls.context.branch_show,
     "front": calls.context.frontier_show,
     "casm": calls.context.context_assembly_show,
     "lens": calls.lenses.lens_show,
     "inv": calls.invocations.invocation_show,
-    "alias": calls.assistants.assistant_alias_show,
-    "papc": calls.projects.project_access_policy_change_show,
-    "widen": calls.spaces.space_access_widen_show,
+    "alias": calls.aliases.assistant_alias_show,
+    "papc": calls.access_changes.project_access_policy_change_show,
+    "widen": calls.access_changes.space_access_widen_show,
 }
 """The call that shows an object, by the beginning of its id (KCP 1.9)."""
 

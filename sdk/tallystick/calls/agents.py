@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Unpack
 
+from tallystick.calls.descriptors import items, read, write
 from tallystick.calls.values import ReadOptions, WriteOptions, page_arguments
 from tallystick.core import Read, Write
 from tallystick.protocol import limits
@@ -82,3 +83,14 @@ def agent_list(
 def agent_revoke(agent_id: str, **options: Unpack[WriteOptions]) -> Write[Agent]:
     """Let an agent in no more: its sockets go, its connections end, and what it did stands."""
     return Write("tallystick_agent_revoke", {"agent_id": agent_id}, "agents.Agent", **options)
+
+
+# --- methods ----------------------------------------------------------------------------------------------
+class AgentsMethods:
+    """The methods of the clients."""
+
+    agent_add = write(agent_add)
+    agent_show = read(agent_show)
+    agent_list = read(agent_list)
+    agents = items(agent_list)
+    agent_revoke = write(agent_revoke)

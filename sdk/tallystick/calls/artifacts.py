@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING, Final, Unpack
 
+from tallystick.calls.descriptors import items, read, write
 from tallystick.calls.values import (
     AnyProject,
     ReadOptions,
@@ -175,3 +176,21 @@ def _declared(sha256: str, size: int, media_type: str, classification_ref: str |
         "declared_media_type": media_type,
         "classification_ref": classification_ref,
     }
+
+
+# --- methods ----------------------------------------------------------------------------------------------
+class ArtifactsMethods:
+    """The methods of the clients."""
+
+    artifact_begin = write(artifact_begin)
+    artifact_put = read(artifact_put)
+    artifact_get = read(artifact_get)
+    artifact_list = read(artifact_list)
+    artifacts = items(artifact_list)
+    artifact_show = read(artifact_show)
+    disclosure_manifest_show = read(disclosure_manifest_show)
+    artifact_upload_begin = write(artifact_upload_begin)
+    artifact_upload_show = read(artifact_upload_show)
+    artifact_upload_credential = read(artifact_upload_credential)
+    artifact_upload_finalize = write(artifact_upload_finalize)
+    artifact_upload_abort = write(artifact_upload_abort)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Unpack
 
+from tallystick.calls.attempts import as_worker
+from tallystick.calls.descriptors import items, read, write
 from tallystick.calls.values import (
     DEPLOYMENT,
     AnyProject,
@@ -127,3 +129,24 @@ def assembly_list(
         project_id=space.project_id,
         **options,
     )
+
+
+# --- methods ----------------------------------------------------------------------------------------------
+class ContextMethods:
+    """The methods of the clients."""
+
+    branch_show = read(branch_show)
+    frontier_pin = write(frontier_pin)
+    frontier_show = read(frontier_show)
+    frontier_list = read(frontier_list)
+    frontiers = items(frontier_list)
+    context_assembly_create = write(context_assembly_create)
+    context_assembly_show = read(context_assembly_show)
+    assembly_list = read(assembly_list)
+    assemblies = items(assembly_list)
+
+
+class ContextWorkerMethods:
+    """The methods of the workers' clients."""
+
+    context_assembly_create = write(as_worker(context_assembly_create))

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, Unpack
 
+from tallystick.calls.attempts import as_worker
+from tallystick.calls.descriptors import items, read, write
 from tallystick.calls.values import (
     AnyProject,
     AnySpace,
@@ -255,3 +257,26 @@ def at_head(options: WriteOptions, expected_head_digest: str | None) -> WriteOpt
     if expected_head_digest is not None:
         return options
     return {**options, "ext": {**AT_HEAD, **options.get("ext", {})}}
+
+
+# --- methods ----------------------------------------------------------------------------------------------
+class ContributionsMethods:
+    """The methods of the clients."""
+
+    append = write(append)
+    contribution_show = read(contribution_show)
+    contribution_list = read(contribution_list)
+    contributions = items(contribution_list)
+    disposed_contribution_list = read(disposed_contribution_list)
+    disposed_contributions = items(disposed_contribution_list)
+    relation_assert = write(relation_assert)
+    relation_show = read(relation_show)
+    relation_list = read(relation_list)
+    relations = items(relation_list)
+
+
+class ContributionsWorkerMethods:
+    """The methods of the workers' clients."""
+
+    append = write(as_worker(append))
+    relation_assert = write(as_worker(relation_assert))

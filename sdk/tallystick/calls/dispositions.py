@@ -1,4 +1,4 @@
-"""What becomes of what was said: it is withdrawn, superseded, redacted, erased, retracted or marked.
+"""What became of what was said: it is withdrawn, superseded or retracted. Nothing is erased here.
 
 ``disposition_list`` is ours, and says how many are withheld from whoever reads (``Withheld``).
 """
@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
+from tallystick.calls.descriptors import items, read, write
 from tallystick.calls.values import (
     AnyProject,
     AnySpace,
-    Linkable,
     Named,
     ReadOptions,
     WriteOptions,
     identifier,
-    optional_project,
     page_arguments,
-    pinned,
     project_id,
 )
 from tallystick.core import Read, Write
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
         DispositionPage,
         RelationDisposition,
     )
-    from tallystick.protocol.families.erasure import ContributionRedaction, Erasure
-    from tallystick.protocol.families.reactions import Reaction
 
 
 def contribution_withdraw(
@@ -74,47 +70,6 @@ def contribution_supersede(
     )
 
 
-def contribution_redact(
-    project: AnyProject, contribution: Named, reason_class: str, **options: Unpack[WriteOptions]
-) -> Write[ContributionRedaction]:
-    """Erase a contribution's body, and the artifacts that it carries: for good, in any status of the space.
-
-    Once, by a steward or the owner (``Invalid`` where it is redacted already). Who said it and when stays,
-    and so does ``reason_class``; the body is then one part of media type ``application/x.kovee.redacted``.
-    """
-    arguments = {"contribution_ref": identifier(contribution), "reason_class": reason_class}
-    return Write(
-        "contribution_redact",
-        arguments,
-        "erasure.ContributionRedaction",
-        project_id=project_id(project),
-        **options,
-    )
-
-
-def erase(
-    reason_class: str,
-    *,
-    object_ref: str | None = None,
-    event_id: str | None = None,
-    project: AnyProject | None = None,
-    **options: Unpack[WriteOptions],
-) -> Write[Erasure]:
-    """Erase, for good, what ``contribution_redact`` does not reach: an object's names, titles and payloads in
-    every event that it had (``object_ref``), or in one event (``event_id``); or an artifact's bytes.
-
-    For stewards of the space that it stands in, for who uploaded an artifact, and for the owner. A name reads
-    ``[erased]`` afterwards; the record of what happened and when stays. The reply's state is ``erasing``:
-    nobody can read it any more; an event says ``erased`` once nothing is left in the files. ``Invalid`` for a
-    contribution, and where no content is left. Raises ``TypeError`` unless one of the two is named.
-    """
-    if (object_ref is None) == (event_id is None):
-        raise TypeError("give either object_ref or event_id: one thing is erased at a time")
-    arguments = {"object_ref": object_ref, "event_id": event_id, "reason_class": reason_class}
-    place = optional_project(project)
-    return Write("tallystick_erase", arguments, "erasure.Erasure", project_id=place, **options)
-
-
 def relation_retract(
     project: AnyProject, relation: Named, reason_class: str, **options: Unpack[WriteOptions]
 ) -> Write[RelationDisposition]:
@@ -127,27 +82,6 @@ def relation_retract(
         project_id=project_id(project),
         **options,
     )
-
-
-def reaction_set(
-    space: AnySpace, target: Linkable, mark: str, state: str = "present", **options: Unpack[WriteOptions]
-) -> Write[Reaction]:
-    """Put a mark on an object, pinned as it is, or take it back (``removed``). ``mark`` is the protocol's
-    ``key``; the ``key`` in the options is the command's, as everywhere.
-
-    Where it is so already nothing changes, and the reply has no ``event_cursor``. The reply's revision is the
-    reaction's; ``expected_revision`` is the space's.
-    """
-    pin = pinned(target)
-    arguments = {
-        "space_id": space.space_id,
-        "target_ref": pin["object_ref"],
-        "target_revision": pin["revision"],
-        "target_digest": pin["digest"],
-        "key": mark,
-        "state": state,
-    }
-    return Write("reaction_set", arguments, "reactions.Reaction", project_id=space.project_id, **options)
 
 
 def disposition_list(
@@ -168,3 +102,14 @@ def disposition_list(
         project_id=space.project_id,
         **options,
     )
+
+
+# --- methods ----------------------------------------------------------------------------------------------
+class DispositionsMethods:
+    """The methods of the clients."""
+
+    contribution_withdraw = write(contribution_withdraw)
+    contribution_supersede = write(contribution_supersede)
+    relation_retract = write(relation_retract)
+    disposition_list = read(disposition_list)
+    dispositions = items(disposition_list)

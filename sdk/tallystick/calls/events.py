@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
+from tallystick.calls.descriptors import Arguments, pages, read
 from tallystick.calls.values import AnyProject, ReadOptions, project_id
 from tallystick.core import REALM, Read
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
-    from tallystick.protocol.families.events import EventBatch, EventPage, EventPayload, EventsRead
+    from tallystick.protocol.families.events import Event, EventBatch, EventPage, EventPayload, EventsRead
 
 
 def events_read(
@@ -73,3 +74,29 @@ def events_wait(
 def event_payload(event_id: str, **options: Unpack[ReadOptions]) -> Read[EventPayload]:
     """The payload of one event."""
     return Read("event_payload", {"event_id": event_id}, "events.EventPayload", **options)
+
+
+# --- all of them ------------------------------------------------------------------------------------------
+def events(
+    source: AnyProject, *, after_cursor: str | None = None, type_prefixes: Sequence[str] = ()
+) -> Read[EventPage]:
+    """All events of a project up to its head, from the first or after a cursor."""
+    return events_read(source, after_cursor=after_cursor, type_prefixes=type_prefixes)
+
+
+def _turn(page: EventPage, asked: Arguments) -> tuple[Sequence[Event], Arguments | None]:
+    """A page may be empty before the end: a filter left out all that was looked through."""
+    if page.next_cursor == asked["after_cursor"]:
+        return page.events, None
+    return page.events, {**asked, "after_cursor": page.next_cursor}
+
+
+# --- methods ----------------------------------------------------------------------------------------------
+class EventsMethods:
+    """The methods of the clients."""
+
+    events_read = read(events_read)
+    accounted_events_read = read(accounted_events_read)
+    events_wait = read(events_wait)
+    event_payload = read(event_payload)
+    events = pages(events, _turn)

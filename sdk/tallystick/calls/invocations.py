@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
+from tallystick.calls.attempts import as_worker
+from tallystick.calls.descriptors import items, read, write
 from tallystick.calls.values import (
     DEPLOYMENT,
     AnyProject,
@@ -109,3 +111,20 @@ def invocation_cancel(
     return Write(
         "invocation_cancel", arguments, "invocations.Invocation", project_id=project_id(project), **options
     )
+
+
+# --- methods ----------------------------------------------------------------------------------------------
+class InvocationsMethods:
+    """The methods of the clients."""
+
+    invocation_create = write(invocation_create)
+    invocation_show = read(invocation_show)
+    invocation_list = read(invocation_list)
+    invocations = items(invocation_list)
+    invocation_cancel = write(invocation_cancel)
+
+
+class InvocationsWorkerMethods:
+    """The methods of the workers' clients."""
+
+    invocation_cancel = write(as_worker(invocation_cancel))

@@ -1,4 +1,4 @@
-"""Lenses, and what is seen through them; snapshots of a project.
+"""Lenses, and what is seen through them.
 
 What a query and a sort can say is typed in ``tallystick.protocol.lens_grammar``, and told in docs/lenses.md.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
+from tallystick.calls.descriptors import items, read, write
 from tallystick.calls.values import (
     AnyProject,
     AnySpace,
@@ -22,7 +23,6 @@ from tallystick.protocol import limits
 if TYPE_CHECKING:
     from tallystick.protocol import lens_grammar
     from tallystick.protocol.families.lenses import Lens, LensPage, LensView
-    from tallystick.protocol.families.snapshots import SnapshotPage
     from tallystick.protocol.ijson import JsonValue
 
 # In quotes, since neither is imported before it is needed.
@@ -121,14 +121,15 @@ def lens_read(
     return Read("lens_read", arguments, "lenses.LensView", project_id=project_id(project), **options)
 
 
-def snapshot_read(
-    source: AnyProject,
-    *,
-    limit: int = limits.PAGE_ITEMS_MAX,
-    after: str | None = None,
-    snapshot: str | None = None,
-    **options: Unpack[ReadOptions],
-) -> Read[SnapshotPage]:
-    """A page of a project's spaces, and in ``boundary_event_cursor`` where its events go on from."""
-    arguments = {"source": project_id(source), **page_arguments(limit, after, snapshot)}
-    return Read("snapshot_read", arguments, "snapshots.SnapshotPage", **options)
+# --- methods ----------------------------------------------------------------------------------------------
+class LensesMethods:
+    """The methods of the clients."""
+
+    lens_create = write(lens_create)
+    lens_show = read(lens_show)
+    lens_list = read(lens_list)
+    lenses = items(lens_list)
+    lens_update = write(lens_update)
+    lens_revoke = write(lens_revoke)
+    lens_read = read(lens_read)
+    lens_items = items(lens_read)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Unpack
 
+from tallystick.calls.descriptors import read
 from tallystick.calls.values import AnyProject, ReadOptions, optional_project
 from tallystick.core import Read
 
@@ -67,3 +68,21 @@ def shutdown(**options: Unpack[ReadOptions]) -> Read[Stopping]:
     """Ask the daemon to finish what it has begun and stop: for its owner. It has no key: it writes nothing.
     """
     return Read("tallystick_shutdown", {}, "service.Stopping", **options)
+
+
+# --- methods ----------------------------------------------------------------------------------------------
+class ServiceMethods:
+    """The methods of the clients."""
+
+    hello = read(hello)
+    protocol_info = read(protocol_info)
+    diagnose = read(diagnose)
+    limits = read(served_limits)
+    status = read(status)
+    shutdown = read(shutdown)
+
+
+class ServiceWorkerMethods:
+    """The methods of the workers' clients."""
+
+    hello = read(hello)

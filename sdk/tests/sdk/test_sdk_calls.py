@@ -11,21 +11,29 @@ from msgspec import to_builtins
 from tallystick import trio_client
 from tallystick.calls import (
     SpaceRef,
+    access_changes,
     agents,
+    aliases,
     any_operation,
     artifacts,
     assistants,
+    attempts,
     context,
     contributions,
+    deployments,
     dispositions,
+    emissions,
+    erasure,
     events,
+    grants,
     invocations,
     lenses,
     participants,
     projects,
+    reactions,
     service,
-    spaces,
-    workers,
+    snapshots,
+    work,
 )
 from tallystick.client import Client, WorkerClient
 from tallystick.core import Call, Read, Write, prepare
@@ -135,10 +143,10 @@ KEYED_DIGEST: dict[str, JsonValue] = {
 
 
 def complete_by_model(
-    digest: workers.Digest, *, system: str | None = None, stable_binding_key: str | None = None
+    digest: emissions.Digest, *, system: str | None = None, stable_binding_key: str | None = None
 ) -> Write[ModelCall]:
     """A call to a model with that digest wherever one is wanted."""
-    return workers.model_complete(
+    return emissions.model_complete(
         claim(),
         "model-small",
         "Why does it drip?",
@@ -201,9 +209,9 @@ CLIENT: dict[str, list[Build]] = {
     "project_list": [projects.project_list, partial(projects.project_list, limit=1, after="a", snapshot="b")],
     "project_update_metadata": [partial(projects.project_update_metadata, "proj-1", "cellar")],
     "project_access_policy_change_prepare": [
-        partial(projects.project_access_policy_change_prepare, "proj-1"),
+        partial(access_changes.project_access_policy_change_prepare, "proj-1"),
         partial(
-            projects.project_access_policy_change_prepare,
+            access_changes.project_access_policy_change_prepare,
             "proj-1",
             proposed_policy_set_ref="policy-strict",
             proposed_default_classification_ref="class-internal",
@@ -211,19 +219,21 @@ CLIENT: dict[str, list[Build]] = {
         ),
     ],
     "project_access_policy_change_show": [
-        partial(projects.project_access_policy_change_show, "proj-1", "papc-1")
+        partial(access_changes.project_access_policy_change_show, "proj-1", "papc-1")
     ],
-    "project_access_policy_change_list": [partial(projects.project_access_policy_change_list, "proj-1")],
+    "project_access_policy_change_list": [
+        partial(access_changes.project_access_policy_change_list, "proj-1")
+    ],
     "project_access_policy_change_confirm": [
-        partial(projects.project_access_policy_change_confirm, "proj-1", "papc-1", "rcpt-1")
+        partial(access_changes.project_access_policy_change_confirm, "proj-1", "papc-1", "rcpt-1")
     ],
     "project_access_policy_change_cancel": [
-        partial(projects.project_access_policy_change_cancel, "proj-1", "papc-1")
+        partial(access_changes.project_access_policy_change_cancel, "proj-1", "papc-1")
     ],
     "space_create": [
-        partial(spaces.space_create, "proj-1", "why"),
+        partial(projects.space_create, "proj-1", "why"),
         partial(
-            spaces.space_create,
+            projects.space_create,
             "proj-1",
             "why",
             visibility="restricted",
@@ -232,42 +242,44 @@ CLIENT: dict[str, list[Build]] = {
             policy_set_ref="policy-default",
         ),
     ],
-    "space_show": [partial(spaces.space_show, "proj-1", "space-1")],
-    "space_list": [partial(spaces.space_list, "proj-1")],
+    "space_show": [partial(projects.space_show, "proj-1", "space-1")],
+    "space_list": [partial(projects.space_list, "proj-1")],
     "space_update_metadata": [
-        partial(spaces.space_update_metadata, SPACE),
-        partial(spaces.space_update_metadata, SPACE, title="the sink", purpose="contrib-1"),
-        partial(spaces.space_update_metadata, SPACE, purpose=REF),
+        partial(projects.space_update_metadata, SPACE),
+        partial(projects.space_update_metadata, SPACE, title="the sink", purpose="contrib-1"),
+        partial(projects.space_update_metadata, SPACE, purpose=REF),
     ],
-    "space_freeze": [partial(spaces.space_freeze, SPACE)],
-    "space_reopen": [partial(spaces.space_reopen, SPACE)],
-    "space_archive": [partial(spaces.space_archive, SPACE)],
-    "space_restrict": [partial(spaces.space_restrict, SPACE, expected_revision=3)],
+    "space_freeze": [partial(projects.space_freeze, SPACE)],
+    "space_reopen": [partial(projects.space_reopen, SPACE)],
+    "space_archive": [partial(projects.space_archive, SPACE)],
+    "space_restrict": [partial(projects.space_restrict, SPACE, expected_revision=3)],
     "space_policy_narrow": [
         partial(
-            spaces.space_policy_narrow,
+            projects.space_policy_narrow,
             SPACE,
             policy_set_ref="policy-strict",
             default_classification_ref="class-internal",
         )
     ],
     "space_access_widen_prepare": [
-        partial(spaces.space_access_widen_prepare, SPACE),
+        partial(access_changes.space_access_widen_prepare, SPACE),
         partial(
-            spaces.space_access_widen_prepare,
+            access_changes.space_access_widen_prepare,
             SPACE,
             proposed_visibility="project",
             proposed_policy_set_ref="policy-open",
             proposed_default_classification_ref="class-public",
         ),
     ],
-    "space_access_widen_show": [partial(spaces.space_access_widen_show, "proj-1", "widen-1")],
+    "space_access_widen_show": [partial(access_changes.space_access_widen_show, "proj-1", "widen-1")],
     "space_access_widen_list": [
-        partial(spaces.space_access_widen_list, "proj-1"),
-        partial(spaces.space_access_widen_list, "proj-1", space_id="space-1", limit=1),
+        partial(access_changes.space_access_widen_list, "proj-1"),
+        partial(access_changes.space_access_widen_list, "proj-1", space_id="space-1", limit=1),
     ],
-    "space_access_widen_confirm": [partial(spaces.space_access_widen_confirm, "proj-1", "widen-1", "rcpt-1")],
-    "space_access_widen_cancel": [partial(spaces.space_access_widen_cancel, "proj-1", "widen-1")],
+    "space_access_widen_confirm": [
+        partial(access_changes.space_access_widen_confirm, "proj-1", "widen-1", "rcpt-1")
+    ],
+    "space_access_widen_cancel": [partial(access_changes.space_access_widen_cancel, "proj-1", "widen-1")],
     "append": [
         partial(contributions.append, SPACE, "question", "why?"),
         partial(
@@ -339,7 +351,7 @@ CLIENT: dict[str, list[Build]] = {
     ],
     "lens_revoke": [partial(lenses.lens_revoke, "proj-1", "lens-1")],
     "lens_read": [partial(lenses.lens_read, "proj-1", "lens-1", limit=1, after="a", snapshot="b")],
-    "snapshot_read": [partial(lenses.snapshot_read, "proj-1", limit=1, after="a", snapshot="b")],
+    "snapshot_read": [partial(snapshots.snapshot_read, "proj-1", limit=1, after="a", snapshot="b")],
     "space_participant_add": [
         partial(participants.space_participant_add, SPACE, "agent-1", "contributor"),
         partial(
@@ -359,9 +371,9 @@ CLIENT: dict[str, list[Build]] = {
     "space_participant_remove": [partial(participants.space_participant_remove, "proj-1", "part-1")],
     "space_participant_list": [partial(participants.space_participant_list, SPACE)],
     "space_access_grant_create": [
-        partial(participants.space_access_grant_create, SPACE, "agent-1", ["read"]),
+        partial(grants.space_access_grant_create, SPACE, "agent-1", ["read"]),
         partial(
-            participants.space_access_grant_create,
+            grants.space_access_grant_create,
             SPACE,
             "agent-1",
             ("contribute", "reaction_set"),
@@ -369,8 +381,8 @@ CLIENT: dict[str, list[Build]] = {
             expires_at="2031-01-01T00:00:00Z",
         ),
     ],
-    "space_access_grant_revoke": [partial(participants.space_access_grant_revoke, "proj-1", "sgrant-1")],
-    "space_access_grant_list": [partial(participants.space_access_grant_list, SPACE)],
+    "space_access_grant_revoke": [partial(grants.space_access_grant_revoke, "proj-1", "sgrant-1")],
+    "space_access_grant_list": [partial(grants.space_access_grant_list, SPACE)],
     "contribution_withdraw": [
         partial(dispositions.contribution_withdraw, "proj-1", "contrib-1", "mistake"),
         partial(dispositions.contribution_withdraw, "proj-1", REF, "mistake", expected_revision=3),
@@ -379,17 +391,17 @@ CLIENT: dict[str, list[Build]] = {
         partial(dispositions.contribution_supersede, "proj-1", REF, "contrib-2", "better")
     ],
     "contribution_redact": [
-        partial(dispositions.contribution_redact, "proj-1", "contrib-1", "privacy"),
-        partial(dispositions.contribution_redact, "proj-1", REF, "privacy", expected_revision=3),
+        partial(erasure.contribution_redact, "proj-1", "contrib-1", "privacy"),
+        partial(erasure.contribution_redact, "proj-1", REF, "privacy", expected_revision=3),
     ],
     "erase": [
-        partial(dispositions.erase, "privacy", object_ref="space-1"),
-        partial(dispositions.erase, "privacy", event_id="evt-1", project="proj-1"),
+        partial(erasure.erase, "privacy", object_ref="space-1"),
+        partial(erasure.erase, "privacy", event_id="evt-1", project="proj-1"),
     ],
     "relation_retract": [partial(dispositions.relation_retract, "proj-1", "rel-1", "wrong")],
     "reaction_set": [
-        partial(dispositions.reaction_set, SPACE, REF, "insightful"),
-        partial(dispositions.reaction_set, SPACE, REF, "insightful", "removed"),
+        partial(reactions.reaction_set, SPACE, REF, "insightful"),
+        partial(reactions.reaction_set, SPACE, REF, "insightful", "removed"),
     ],
     "disposed_contribution_list": [
         partial(contributions.disposed_contribution_list, SPACE),
@@ -436,7 +448,7 @@ CLIENT: dict[str, list[Build]] = {
     ],
     "deployment_create": [
         partial(
-            assistants.deployment_create,
+            deployments.deployment_create,
             "asstrev-1",
             config_ref="cfg-1",
             config_digest=HEX,
@@ -449,23 +461,23 @@ CLIENT: dict[str, list[Build]] = {
             rollout_policy={"share": [1, None]},
         )
     ],
-    "deployment_show": [partial(assistants.deployment_show, "dep-1")],
+    "deployment_show": [partial(deployments.deployment_show, "dep-1")],
     "deployment_list": [
-        assistants.deployment_list,
-        partial(assistants.deployment_list, assistant_revision_id="asstrev-1", snapshot="b"),
+        deployments.deployment_list,
+        partial(deployments.deployment_list, assistant_revision_id="asstrev-1", snapshot="b"),
     ],
-    "deployment_activate": [partial(assistants.deployment_activate, "dep-1", expected_revision=1)],
-    "deployment_drain": [partial(assistants.deployment_drain, "dep-1", project="proj-1")],
-    "assistant_alias_bind": [partial(assistants.assistant_alias_bind, "proj-1", "Mender", "dep-1", 2)],
-    "assistant_alias_show": [partial(assistants.assistant_alias_show, "proj-1", "alias-1")],
+    "deployment_activate": [partial(deployments.deployment_activate, "dep-1", expected_revision=1)],
+    "deployment_drain": [partial(deployments.deployment_drain, "dep-1", project="proj-1")],
+    "assistant_alias_bind": [partial(aliases.assistant_alias_bind, "proj-1", "Mender", "dep-1", 2)],
+    "assistant_alias_show": [partial(aliases.assistant_alias_show, "proj-1", "alias-1")],
     "assistant_alias_list": [
-        partial(assistants.assistant_alias_list, "proj-1"),
-        partial(assistants.assistant_alias_list, "proj-1", assistant_deployment_id="dep-1", after="a"),
+        partial(aliases.assistant_alias_list, "proj-1"),
+        partial(aliases.assistant_alias_list, "proj-1", assistant_deployment_id="dep-1", after="a"),
     ],
     "assistant_alias_update": [
-        partial(assistants.assistant_alias_update, "proj-1", "alias-1", "dep-2", 2, expected_revision=1)
+        partial(aliases.assistant_alias_update, "proj-1", "alias-1", "dep-2", 2, expected_revision=1)
     ],
-    "assistant_alias_revoke": [partial(assistants.assistant_alias_revoke, "proj-1", "alias-1")],
+    "assistant_alias_revoke": [partial(aliases.assistant_alias_revoke, "proj-1", "alias-1")],
     "invocation_create": [
         partial(invocations.invocation_create, "proj-1", deadline="2031-01-01T00:00:00Z"),
         partial(
@@ -537,29 +549,29 @@ CLIENT: dict[str, list[Build]] = {
 
 WORKER: dict[str, list[Build]] = {
     "hello": [lambda: any_operation.by_name("hello", service.hello().arguments, surface="worker")],
-    "claim": [partial(workers.claim, "inv-1"), partial(workers.claim, "inv-1", term_seconds=10)],
-    "next": [workers.next_, partial(workers.next_, ["dep-1", "dep-2"], wait_ms=1, term_seconds=10)],
-    "complete": [partial(workers.complete, claim()), partial(workers.complete, claim(), result=REF)],
-    "fail": [partial(workers.fail, claim(), "assistant_error", retryable=True)],
-    "progress": [partial(workers.progress, claim())],
-    "item": [partial(workers.item, claim(), "contrib-1")],
+    "claim": [partial(work.claim, "inv-1"), partial(work.claim, "inv-1", term_seconds=10)],
+    "next": [work.next_, partial(work.next_, ["dep-1", "dep-2"], wait_ms=1, term_seconds=10)],
+    "complete": [partial(work.complete, claim()), partial(work.complete, claim(), result=REF)],
+    "fail": [partial(work.fail, claim(), "assistant_error", retryable=True)],
+    "progress": [partial(work.progress, claim())],
+    "item": [partial(work.item, claim(), "contrib-1")],
     "artifact": [
-        partial(workers.artifact, claim(), "art-1"),
-        partial(workers.artifact, claim(), "art-1", 7, 9),
+        partial(work.artifact, claim(), "art-1"),
+        partial(work.artifact, claim(), "art-1", 7, 9),
     ],
-    "renew": [partial(workers.renew, claim())],
-    "append": [partial(workers.as_worker(contributions.append), claim(), SPACE, "claim", "x")],
+    "renew": [partial(work.renew, claim())],
+    "append": [partial(attempts.as_worker(contributions.append), claim(), SPACE, "claim", "x")],
     "relation_assert": [
-        partial(workers.as_worker(contributions.relation_assert), claim(), SPACE, "supports", REF, REF)
+        partial(attempts.as_worker(contributions.relation_assert), claim(), SPACE, "supports", REF, REF)
     ],
     "context_assembly_create": [
-        partial(workers.as_worker(context.context_assembly_create), claim(), SPACE, "p", required_refs=[REF])
+        partial(attempts.as_worker(context.context_assembly_create), claim(), SPACE, "p", required_refs=[REF])
     ],
     "invocation_cancel": [
-        partial(workers.as_worker(invocations.invocation_cancel), claim(), "proj-1", "inv-9")
+        partial(attempts.as_worker(invocations.invocation_cancel), claim(), "proj-1", "inv-9")
     ],
     "application_event_emit": [
-        partial(workers.application_event_emit, claim(), "org.example.mended.v1", {"taps": [None]})
+        partial(emissions.application_event_emit, claim(), "org.example.mended.v1", {"taps": [None]})
     ],
     "model_complete": [
         partial(complete_by_model, UnkeyedDigestRef(class_="structural_public", value_hex=HEX)),
@@ -634,7 +646,7 @@ def test_a_contribution_has_one_body(arguments: dict[str, object]) -> None:
 def test_one_thing_is_erased_at_a_time(named: dict[str, str]) -> None:
     """Neither none nor two."""
     with pytest.raises(TypeError, match="either object_ref or event_id"):
-        dispositions.erase("privacy", **named)  # type: ignore[arg-type]
+        erasure.erase("privacy", **named)  # type: ignore[arg-type]
 
 
 def test_an_unknown_operation_is_not_sent() -> None:

@@ -648,7 +648,7 @@ async def test_trio_does_the_same(tallyd: Tallyd, tmp_path: Path) -> None:
             )
         ).value
         claim = (await worker.claim(invocation.invocation_id)).value
-        place = calls.workers.space_of(claim)
+        place = calls.attempts.space_of(claim)
         assert place is not None
         answer = (await worker.append(claim, place, "synthesis", "Because.", key="answer")).value
         assert [step.operation_key for step in (await worker.progress(claim)).steps] == ["answer"]
