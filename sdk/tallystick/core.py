@@ -32,7 +32,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, NoReturn, TypeVar, cast
 
 from tallystick.errors import (
-    BY_KIND,
     BadReply,
     NotSendable,
     Outcome,
@@ -44,6 +43,7 @@ from tallystick.errors import (
     TransportError,
     Unreachable,
     WrongActor,
+    problem_error,
 )
 from tallystick.protocol import limits
 from tallystick.protocol.uuid7 import Uuid7
@@ -232,7 +232,9 @@ def prepare(call: Call[T], text_policy: TextPolicy = "refuse") -> Request:
         envelope["project_id"] = call.project_id
     key = None
     if isinstance(call, Write):
-        key = call.key or new_key()
+        key = new_key() if call.key is None else call.key
+        if not key:
+            raise NotSendable("$.meta.idempotency_key", "an empty key; leave it out, and one is made")
         envelope["meta"] = _present(
             request_id=_request_id(key),
             idempotency_key=key,
@@ -451,7 +453,7 @@ class Exchange:
         if isinstance(reply, Answer):
             self._check_actor(reply, credential)
             return True
-        failure = BY_KIND[reply.kind](reply, operation=self.request.operation, key=self.request.key)
+        failure = problem_error(reply, operation=self.request.operation, key=self.request.key)
         failure.outcome = "unknown" if self._may_be_applied() else "not_applied"
         if not isinstance(failure, RateLimited):
             raise failure
@@ -485,7 +487,7 @@ class Exchange:
             self.garbled(fault)
         if isinstance(reply, Answer):
             return reply
-        failure = BY_KIND[reply.kind](reply, operation=self.request.operation, key=self.request.key)
+        failure = problem_error(reply, operation=self.request.operation, key=self.request.key)
         if isinstance(failure, RateLimited):
             state = "not_applied"
             self._earliest = now + (failure.retry_after_seconds or 0)

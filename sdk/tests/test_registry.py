@@ -70,7 +70,7 @@ worker tallystick_invocation_progress fenced_read worker_fenced R F -
 worker tallystick_invocation_item     read        worker_fenced R F -
 worker tallystick_invocation_artifact read        worker_fenced R F -
 worker tallystick_invocation_renew    fenced_read worker_fenced R F -
-worker tallystick_invocation_fail     write       worker_fenced R F -
+worker tallystick_invocation_fail     write       worker_fenced R F reason
 worker tallystick_invocation_next     write       worker_next   R F -
 client project_update_metadata              write write_project R R name
 client project_access_policy_change_prepare write owner         R R -

@@ -72,7 +72,11 @@ class ErrandRunner:
     async def _do(self) -> bool:
         """Whether everything that was due is done."""
         errand = self._errand
+        before: object = None
         while (found := await self._reader.read(errand.look)) is not None:
+            if found == before:
+                return True  # what was left there is not due yet
+            before = found
             if errand.cuts_log and not await self._driver.cut_log():
                 return False
             if errand.clean is not None:
