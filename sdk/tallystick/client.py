@@ -32,18 +32,17 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 
 from tallystick import calls
 from tallystick.artifacts import TransferMethods, WorkerTransferMethods
-from tallystick.base import ClientBase, Resumed, has_news
+from tallystick.base import ClientBase, Keeping, Resumed, has_news
 from tallystick.calls.any_operation import by_name
 from tallystick.calls.descriptors import Blocking
 from tallystick.calls.methods import ClientMethods, WorkerMethods
-from tallystick.core import Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
-from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
+from tallystick.core import HELLO, Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
+from tallystick.errors import ClientClosed, CursorExpired, OtherStore, ProblemError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from tallystick.follow import Follower, Gap
-    from tallystick.keystore import Slot
     from tallystick.protocol.families.events import Event
     from tallystick.protocol.ijson import JsonValue
 
@@ -60,6 +59,8 @@ class Connection:
     def __init__(self, path: str, seconds: float) -> None:
         self.is_admitted = False
         """It was shown a credential, and took it."""
+        self.store: str | None = None
+        """The id of the daemon's store, once it was asked."""
         self._pid = os.getpid()
         self._buffer = ReplyBuffer()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -167,7 +168,7 @@ class Lane:
             exchange.connect_failed(error)
             return None
         try:
-            if not self._is_admitted(connection, exchange, remaining):
+            if not self._is_ready(connection, exchange, remaining):
                 self._drop()
                 return None
             exchange.sending()
@@ -182,6 +183,21 @@ class Lane:
         except BaseException:  # an interrupt: the reply that is on its way must not answer the next request
             self._drop()
             raise
+
+    def _is_ready(
+        self, connection: Connection, exchange: Exchange, remaining: Callable[[], float]
+    ) -> bool:
+        """Whether the request may be sent here: to the store that it is for, and when it is written down."""
+        if not self._is_admitted(connection, exchange, remaining):
+            return False
+        if connection.store is None:
+            connection.store = exchange.introduced(connection.round_trip(HELLO, remaining), monotonic())
+        if connection.store is None:
+            return False
+        exchange.meets(connection.store)
+        if not exchange.is_kept:
+            exchange.keep(connection.store)
+        return True
 
     def _is_admitted(
         self, connection: Connection, exchange: Exchange, remaining: Callable[[], float]
@@ -276,33 +292,35 @@ class BlockingClient(ClientBase, Blocking):
         """
         resumed = []
         for pending in self.pending():
-            slot = self._slot(pending)
-            if slot is None:
+            keeping = self._kept(pending)
+            if keeping is None:
                 continue  # answered meanwhile
             try:
-                answer, tries = self._send(pending.request, None, slot)
-            except ProblemError as error:
+                answer, tries = self._send(pending.request, None, keeping, store=pending.store)
+            except (ProblemError, OtherStore) as error:
                 resumed.append(Resumed(pending, None, error))
             else:
                 resumed.append(Resumed(pending, self._raw(pending.request, answer, tries), None))
         return resumed
 
     def _run(self, request: Request, seconds: float | None, *, own_key: bool) -> tuple[Answer, int]:
-        return self._send(request, seconds, self._begin(request, own_key=own_key))
+        return self._send(request, seconds, self._keeping(request, own_key=own_key))
 
     def _send(
-        self, request: Request, seconds: float | None, slot: Slot | None, lane: Lane | None = None
+        self,
+        request: Request,
+        seconds: float | None,
+        keeping: Keeping | None,
+        lane: Lane | None = None,
+        store: str | None = None,
     ) -> tuple[Answer, int]:
-        exchange = self._exchange(request, slot, now=monotonic(), seconds=seconds)
+        exchange = self._exchange(request, keeping, now=monotonic(), seconds=seconds, store=store)
         try:
             answer = (lane or self._lane_for(request)).run(exchange)
-        except (ProblemError, TransportError) as error:
-            self._finish(slot, error.outcome)
+        except BaseException as error:
+            self._unanswered(error, keeping, exchange)
             raise
-        except BaseException:
-            self._interrupted(slot, exchange)
-            raise
-        self._finish(slot, "applied")
+        self._answered(keeping, exchange)
         return answer, exchange.tries
 
     def _lane_for(self, request: Request) -> Lane:
@@ -355,9 +373,11 @@ class Client(ClientMethods, TransferMethods, BlockingClient):
         call = follower.next_call()
         request = self._prepare(call)
         try:
-            answer, tries = self._send(request, seconds, None, lane)
+            answer, tries = self._send(request, seconds, None, lane, follower.store)
         except CursorExpired as problem:
             return [follower.gap(problem)]
+        finally:
+            follower.store = self.store
         return follower.news(self._reply(call, request, answer, tries).value)
 
 

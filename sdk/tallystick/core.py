@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, NoReturn,
 from tallystick.errors import (
     BadReply,
     NotSendable,
+    OtherStore,
     Outcome,
     OutcomeUnknown,
     ProblemError,
@@ -342,6 +343,20 @@ class Credential:
         return f"Credential({self.actor}, redacted)"
 
 
+def _hello() -> bytes:
+    """The line that each connection begins with; its reply names the store."""
+    arguments = {
+        "supported_versions": [VERSION],
+        "implementation": "tallystick",
+        "implementation_version": VERSION,
+        "requested_features": [],
+    }
+    return encode({"version": VERSION, "op": "hello", "args": arguments})
+
+
+HELLO: Final = _hello()
+
+
 # --- framing ----------------------------------------------------------------------------------------------
 class ReplyBuffer:
     """Bytes of one connection on their way to being a reply line; no byte is scanned twice."""
@@ -382,6 +397,7 @@ _RESTART_EXPLAINS: Final = frozenset(
     {errno.ENOENT, errno.ECONNREFUSED, errno.EAGAIN, errno.ECONNRESET, errno.ECONNABORTED, errno.EPIPE}
 )
 """Failures to connect that pass when a daemon starts; EAGAIN is a Unix socket whose backlog is full."""
+_UNNAMED: Final = "that an older SDK did not name"
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
 _TELLS_NOT_APPLIED: Final = frozenset({"stale-revision", "idempotency-mismatch", "cycle"})
 """Problems found only after no result stood under the key: so no earlier try was applied either."""
@@ -393,6 +409,8 @@ class Exchange:
     The driver does this, until ``answered`` gives an answer or something is raised::
 
         connect             on OSError: connect_failed(error), then wait pause()
+        introduced(line)    on a new connection: the reply to HELLO; None: wait pause()
+        meets(store)        before each try; then, where is_kept is false, keep(store)
         sending()           before the first byte leaves
         send, receive       on OSError or end of file: broken(error), then wait pause()
         answered(line)      None: wait pause()
@@ -408,11 +426,20 @@ class Exchange:
         now: float,
         seconds: float,
         sent_before: bool = False,
+        store: str | None = None,
+        keep: Callable[[str], bool] | None = None,
         observer: Observer | None = None,
         random: Callable[[], float] = jitter,
     ) -> None:
-        """``sent_before``: an earlier process may have sent it, and nothing has told what became of it."""
+        """``sent_before``: an earlier process may have sent it, and nothing has told what became of it.
+
+        ``store``: the id of the store that it is for, where that is known. ``keep`` writes the request down
+        before the first try, with the store's id, and says whether it was there already; it may block.
+        """
         self.request = request
+        self.store = store
+        self.is_kept = keep is None
+        self._keep = keep
         self.path = path
         self.tries = 0
         self._seconds = seconds + request.wait_seconds
@@ -434,6 +461,38 @@ class Exchange:
         if error.errno not in _RESTART_EXPLAINS and not isinstance(error, TimeoutError):
             self._fail(Unreachable, unreachable(self.path, error), error)
 
+    def introduced(self, line: bytes, now: float) -> str | None:
+        """The reply to ``HELLO``: the id of the daemon's store, None where it said to come again. Raises any
+        other problem.
+        """
+        try:
+            reply = parse_reply(line)
+            if isinstance(reply, Answer):
+                return _store_of(reply)
+        except ValueError as fault:
+            self.garbled(fault)
+        self._put_off(reply, now)
+        return None
+
+    def meets(self, store: str) -> None:
+        """The daemon on this connection has that store. Raises ``OtherStore`` where the request is for
+        another.
+        """
+        if self.store not in (None, store):
+            words = (
+                f"this is for the store {self.store or _UNNAMED}, and the daemon at {self.path} has the store"
+                f" {store}. It was not sent there. TALLY_DATA_DIR and TALLY_RUNTIME_DIR name a daemon; a"
+                " client that was opened before the store was replaced is to be opened anew."
+            )
+            self._fail(OtherStore, words, None)
+        self.store = store
+
+    def keep(self, store: str) -> None:
+        """Make the request durable before the first try. Raises ``KeyStoreError``."""
+        self.is_kept = True
+        if self._keep is not None and self._keep(store):
+            self._unknown = self._unknown_before = True
+
     def sending(self) -> None:
         """The bytes are about to leave: from here on the request may be applied."""
         self.tries += 1
@@ -453,13 +512,18 @@ class Exchange:
         if isinstance(reply, Answer):
             self._check_actor(reply, credential)
             return True
-        failure = problem_error(reply, operation=self.request.operation, key=self.request.key)
-        failure.outcome = "unknown" if self._may_be_applied() else "not_applied"
-        if not isinstance(failure, RateLimited):
-            raise failure
-        self._earliest = now + (failure.retry_after_seconds or 0)
-        self._last = failure
+        self._put_off(reply, now)
         return False
+
+    def _put_off(self, problem: Problem, now: float) -> None:
+        """A problem before the request could be sent: it is tried again where that may help, else raised."""
+        failure = problem_error(problem, operation=self.request.operation, key=self.request.key)
+        failure.outcome = "unknown" if self._may_be_applied() else "not_applied"
+        if isinstance(failure, RateLimited):
+            self._earliest = now + (failure.retry_after_seconds or 0)
+        elif failure.kind != "unavailable":
+            raise failure
+        self._last = failure
 
     def _check_actor(self, reply: Answer, credential: Credential) -> None:
         actor = reply.result.get("actor") if isinstance(reply.result, dict) else None
@@ -579,6 +643,14 @@ def parse_reply(line: bytes) -> Answer | Problem:
             raise ValueError("an event cursor that is no text")
         return Answer(reply["result"], revision, cursor)
     raise ValueError("a reply whose members are not those of KCP 1.5")
+
+
+def _store_of(greeting: Answer) -> str:
+    """The id of the store behind a greeting (KCP 1.9). Raises ValueError."""
+    found = greeting.result.get("installation_id") if isinstance(greeting.result, dict) else None
+    if not isinstance(found, str):
+        raise ValueError("a greeting that does not name its installation")
+    return found
 
 
 def _stated_outcome(problem: Problem) -> str | None:

@@ -316,6 +316,15 @@ class WrongActor(TransportError):
     """
 
 
+class OtherStore(TransportError):
+    """The daemon that answers has another store than the one that the request is for. It was not sent there.
+
+    A key means something in one store alone, and so does a cursor.
+    """
+
+    kind: ClassVar[str] = "other-store"
+
+
 class TimedOut(TransportError):
     """The caller's deadline ran out. A read can simply be asked again."""
 

@@ -15,7 +15,7 @@ from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.ledger.view import View
 from tallystick.protocol.arguments import Args
 from tallystick.protocol.envelope import AnyRequest, Request
-from tallystick.protocol.problems import deadline_exceeded, invocation_ended, stale_lease
+from tallystick.protocol.problems import deadline_exceeded, stale_lease
 
 A = TypeVar("A", bound=Args)
 
@@ -65,10 +65,6 @@ def check_fence(view: View, request: AnyRequest, admission: Admission) -> tuple[
     assert attempt is not None
     assert invocation is not None
     fence = getattr(request.args, "fence_epoch")  # noqa: B009
-    if invocation.state in attempts.ENDED_STATES:
-        raise invocation_ended(
-            f"invocation {invocation.invocation_id} is {invocation.state}; stop", invocation.state
-        )
     if invocation.state != "running" or not attempts.is_current(view, attempt, fence):
         raise stale_lease(
             f"this attempt no longer holds invocation {invocation.invocation_id}; stop, and claim again if "

@@ -111,8 +111,8 @@ def _check_claimable(tx: Transaction, row: InvocationRow, previous: AttemptRow |
         )
     if lapses_end(row, previous):
         raise invocation_ended(
-            f"invocation {row.invocation_id} was taken {limits.INVOCATION_LAPSES_MAX} times by a worker that "
-            "was not heard of again; ask anew, when it is known why",
+            f"invocation {row.invocation_id} was taken {row.lapsed_attempts + 1} times by a worker that was "
+            "not heard of again; ask anew, when it is known why",
             "failed",
         )
     if tx.now_ms < row.not_before_ms:

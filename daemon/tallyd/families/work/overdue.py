@@ -1,9 +1,9 @@
 """Invocations that nobody will end: the daemon does.
 
 Two things end an invocation without its worker. Its deadline passes. Or its attempts lapse, which means that
-a worker took it and was never heard of again: after ``INVOCATION_LAPSES_MAX`` of them the next one would be
-no better. Either way it is ``failed``, with an event that says why (``reason_class``), and an attempt that
-still runs is over with it.
+a worker took it and was never heard of again: after ``INVOCATION_LAPSED_ATTEMPTS_MAX`` of them the next one
+would be no better. Either way it is ``failed``, with an event that says why (``reason_class``), and an
+attempt that still runs is over with it.
 
 What is not promised is the moment. The daemon looks every ``_LOOK_SECONDS``; until then an invocation whose
 deadline has passed is still ``queued`` or ``running``, and cannot be claimed or worked on all the same.
@@ -43,7 +43,7 @@ class Due(msgspec.Struct, frozen=True):
 def lapses_end(row: InvocationRow, previous: AttemptRow | None) -> bool:
     """Whether the lapse of this running attempt is the last one that the invocation may have."""
     running = previous is not None and previous.state == "running"
-    return running and row.lapsed_attempts + 1 >= limits.INVOCATION_LAPSES_MAX
+    return running and row.lapsed_attempts + 1 >= limits.INVOCATION_LAPSED_ATTEMPTS_MAX
 
 
 def look(view: View) -> Due | None:
@@ -55,7 +55,7 @@ def look(view: View) -> Due | None:
     )
     lapsing = view.db.execute(
         "SELECT position FROM invocations WHERE state = 'running' AND lapsed_attempts >= ?",
-        (limits.INVOCATION_LAPSES_MAX - 1,),
+        (limits.INVOCATION_LAPSED_ATTEMPTS_MAX - 1,),
     )
     due = Due(tuple(int(str(row[0])) for row in late), tuple(int(str(row[0])) for row in lapsing))
     return due if due.late or due.lapsing else None
