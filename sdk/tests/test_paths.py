@@ -232,8 +232,8 @@ def test_importing_it_costs_nothing_else() -> None:
 
 
 def test_copies_of_upgrades_are_found_by_their_names(tmp_path: Path) -> None:
-    """What is named as a copy of that database is listed, in the order of the names, and nothing else. Without
-    its directory there is none.
+    """What is named as a copy of that database is listed, in the order of the names, and nothing else.
+    Without the directory there is none.
     """
     database = str(tmp_path / "tally.db")
     for name in ("before-0008", "before-0002", "before-0008.partial", "before-1", "before-00080"):
