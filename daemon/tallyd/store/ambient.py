@@ -1,8 +1,8 @@
-"""Time and randomness, as the outside world gives them.
+"""Time and randomness, in one place, so that tests can replace them.
 
-Code that runs inside a command has no clock and no randomness of its own: it is handed an ``Ambient``, so
-that a simulation can run the same code from a seed. This is the only module of the daemon's domain that
-asks the operating system for either.
+Code that runs inside a command never asks the operating system for the time or for random bytes. It is handed
+an ``Ambient``; a test hands it one that it controls, and the same code then gives the same result each time.
+Of the code that commands run, this module alone asks the operating system.
 """
 
 from __future__ import annotations

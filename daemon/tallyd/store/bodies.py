@@ -1,17 +1,18 @@
 """Content, sealed once, and the keys that make it readable.
 
 A *body* is one piece of content in canonical JSON: a contribution's parts, a name, a reason. It stands in
-one row of ``bodies``, sealed with AES-256-GCM under a key of its own; the key stands in one row of
-``object_keys``, wrapped under the store's object key. Erasing a body is deleting the two rows: what is left
-anywhere else are skeletons and keyed digests whose keys went with it.
+one row of ``bodies``, sealed (encrypted) with AES-256-GCM under a key of its own. That key stands in one row
+of ``object_keys``, wrapped (encrypted) under the store's object key. Erasing a body means deleting the two
+rows. Everything else that the store holds of it is then useless: records that refer to the body by its
+number, and digests made with a key that was deleted with it.
 
 Each object has three independent random keys of 32 bytes, wrapped together:
 
-====== =====================================================
-seal   AES-256-GCM of the content; used once, so its nonce is zero
-digest HMAC of the content digest, and of the log's content commitment
+======= ==================================================================
+seal    AES-256-GCM of the content; used once, so its nonce is zero
+digest  HMAC of the content digest, and of the log's content commitment
 request HMAC of the request that brought the content
-====== =====================================================
+======= ==================================================================
 
 Nothing here reads a clock or makes randomness: the caller gives the random bytes.
 """
