@@ -62,6 +62,20 @@ TRIO_MODULES: Final = ("tallyd.door", "tallyd.readers", "tallyd.service", "tally
 DOMAIN: Final = ("tallyd.clerk", "tallyd.families", "tallyd.ledger")
 """What a simulation runs with a seed: time, chance and sockets come from the transaction's context."""
 
+NAMES_NO_FOREIGN_OPERATION: Final = ("sdk/tallystick/", "client/tally_cli/", "daemon/tallyd/")
+"""Where operations are named by their family alone."""
+
+FAMILY_ROOMS: Final = (
+    "sdk/tallystick/protocol/families/",
+    "sdk/tallystick/calls/",
+    "client/tally_cli/verbs/",
+    "daemon/tallyd/families/",
+)
+"""A family has one file in each of these, or a folder, of its own name."""
+
+ALSO_A_VERB: Final = {("client/tally_cli/root.py", "diagnose")}
+"""Where an operation's name is a verb of the command line as well, in the list of verbs."""
+
 _FOR_TYPES: Final = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
 
 _CLOCKS: Final = {"time", "random", "secrets", "uuid", "socket", "select", "selectors"}
@@ -261,6 +275,32 @@ def _reached(module: str, imported: Mapping[str, Iterable[str]]) -> set[str]:
         reached |= new
         waiting += new
     return reached
+
+
+def operations_outside_their_family(
+    sources: Iterable[Source], families: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """Operations that are named outside the rooms of their family; `families` has the names of each one's
+    operations. Docstrings may name them, and so may a longer text.
+    """
+    family_of = {operation: family for family, operations in families.items() for operation in operations}
+    return [
+        f"{source.path}:{line}: names {text}: only the rooms of the family {family_of[text]} do"
+        for source in sources
+        if source.path.startswith(NAMES_NO_FOREIGN_OPERATION) and source.path.endswith(".py")
+        for line, text in _strings(ast.parse(source.text))
+        if text in family_of
+        and _family_room(source.path) != family_of[text]
+        and (source.path, text) not in ALSO_A_VERB
+    ]
+
+
+def _family_room(path: str) -> str | None:
+    """The family whose room a file is (in); None for what is no family's."""
+    for room in FAMILY_ROOMS:
+        if path.startswith(room):
+            return path.removeprefix(room).partition("/")[0].removesuffix(".py")
+    return None
 
 
 def own_clocks(sources: Iterable[Source]) -> list[str]:

@@ -11,6 +11,7 @@ import click
 from tally_cli.calling import Call, Record, builtin, text, verb
 from tally_cli.choosing import choose_project, project_option
 from tally_cli.output import cut, first_line, to_json
+from tally_cli.shown import anywhere
 from tallystick import calls
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 HEADINGS: Final = ("#", "time", "type", "object", "actor", "what")
 _WHAT_COLUMNS: Final = 60
+SHOWN: Final = {
+    "evt": anywhere(calls.events.event_payload),
+}
+"""How an object is shown, by the beginning of its id."""
 
 
 @click.command()

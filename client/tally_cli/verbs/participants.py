@@ -1,4 +1,4 @@
-"""Verbs about who takes part in a space, and who may do what there without it."""
+"""The verbs `participants …`: who takes part in a space."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from tally_cli.calling import Call, Record, key_option, keyed, text, verb
-from tally_cli.choosing import choose_project, choose_space, pages, project_option, space_option, space_ref
+from tally_cli.choosing import choose_place, pages, project_option, space_option
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
 from tallystick import calls
@@ -15,14 +15,8 @@ from tallystick import calls
 ROLES: Final = ("steward", "contributor", "observer")
 KINDS: Final = ("principal", "assistant_deployment", "service", "peer_projection")
 _PARTICIPANT: Final = ("participant_id", "status", "role", "kind", "subject_ref")
-_GRANT: Final = ("space_access_id", "status", "expires_at", "subject_ref", "allowed_actions")
 
 
-def _where(call: Call, project: str | None, space: str | None) -> calls.SpaceRef:
-    return space_ref(choose_space(call, choose_project(call, project), space))
-
-
-# --- participants -------------------------------------------------------------------------------------------
 @click.group()
 def participants() -> None:
     """List, propose, admit, change and remove who takes part in a space.
@@ -37,7 +31,7 @@ def participants() -> None:
 @verb
 def participants_list(call: Call, project: str | None, space: str | None) -> None:
     """List who takes part, whatever became of them, in the order in which they came."""
-    where = _where(call, project, space)
+    where = choose_place(call, project, space)
     call.tell_all(_participants(call, where), _PARTICIPANT)
 
 
@@ -82,7 +76,7 @@ def participants_propose(
 
     It has no rights before it is admitted. A subject takes part once: who was removed is not proposed again.
     """
-    where = _where(call, project, space)
+    where = choose_place(call, project, space)
     made = call.ask(calls.participants.space_participant_add(where, subject, role, kind=kind, **keyed(key)))
     call.made(made, "participant_id", text(made, "role"), text(made, "subject_ref"))
 
@@ -98,7 +92,7 @@ def participants_admit(
     call: Call, participant: str, role: str, project: str | None, space: str | None, key: str | None
 ) -> None:
     """Let in who is proposed, in the ROLE that you say: refused where another one is proposed now."""
-    where = _where(call, project, space)
+    where = choose_place(call, project, space)
     found = _participant(call, where, participant)
     digest = calls.participants.participant_digest(found, role=role)
     let_in = calls.participants.space_participant_activate(
@@ -127,7 +121,7 @@ def participants_change(
     """Give a participant another role, or mute it."""
     if role is None and mute is None:
         raise click.UsageError("Give --role, --mute or --unmute.")
-    where = _where(call, project, space)
+    where = choose_place(call, project, space)
     found = _participant(call, where, participant)
     changed = calls.participants.space_participant_update(
         where.project_id,
@@ -149,7 +143,7 @@ def participants_remove(
     call: Call, participant: str, project: str | None, space: str | None, key: str | None
 ) -> None:
     """Take a participant's part from it, for good. What it wrote stands."""
-    where = _where(call, project, space)
+    where = choose_place(call, project, space)
     found = text(_participant(call, where, participant), "participant_id")
     _tell(call, call.ask(calls.participants.space_participant_remove(where.project_id, found, **keyed(key))))
 
@@ -157,72 +151,3 @@ def participants_remove(
 def _tell(call: Call, participant: Record) -> None:
     beside = [text(participant, name) for name in ("status", "role", "subject_ref")]
     call.made(participant, "participant_id", *beside)
-
-
-# --- grants -------------------------------------------------------------------------------------------------
-@click.group()
-def grant() -> None:
-    """Give, list and take back grants: what somebody may do in a space without taking part in it."""
-
-
-@grant.command("give")
-@click.argument("subject")
-@click.argument("actions", metavar="ACTION...", nargs=-1, required=True)
-@click.option("--ceiling", metavar="CLASS", help="The highest classification that it reaches.")
-@click.option("--until", metavar="TIME", help="When it ends, as 2031-01-31T09:00:00Z.")
-@project_option
-@space_option
-@key_option
-@verb
-def grant_give(
-    call: Call,
-    subject: str,
-    actions: tuple[str, ...],
-    ceiling: str | None,
-    until: str | None,
-    project: str | None,
-    space: str | None,
-    key: str | None,
-) -> None:
-    """Let SUBJECT do each ACTION: read, contribute, steward, or an operation such as reaction_set.
-
-    Each implies reading.
-    """
-    given = calls.grants.space_access_grant_create(
-        _where(call, project, space),
-        subject,
-        actions,
-        classification_ceiling_ref=ceiling,
-        expires_at=until,
-        **keyed(key),
-    )
-    made = call.ask(given)
-    call.made(made, "space_access_id", text(made, "subject_ref"), " ".join(actions))
-
-
-@grant.command("list")
-@project_option
-@space_option
-@verb
-def grant_list(call: Call, project: str | None, space: str | None) -> None:
-    """List a space's grants, those that ended too, in the order in which they were given."""
-    where = _where(call, project, space)
-    given = pages(
-        call,
-        lambda after, snapshot: calls.grants.space_access_grant_list(
-            where, after=after, snapshot=snapshot
-        ),
-    )
-    call.tell_all(given, _GRANT)
-
-
-@grant.command("revoke")
-@click.argument("grant")
-@project_option
-@key_option
-@verb
-def grant_revoke(call: Call, grant: str, project: str | None, key: str | None) -> None:
-    """Take the GRANT with that id back."""
-    project_id = choose_project(call, project)
-    ended = call.ask(calls.grants.space_access_grant_revoke(project_id, grant, **keyed(key)))
-    call.made(ended, "space_access_id", text(ended, "status"))

@@ -1,4 +1,4 @@
-"""Verbs about projects and spaces: where contributions stand."""
+"""The verbs `project …` and `space …`: where contributions stand."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import click
 
 from tally_cli.calling import Call, Record, key_option, keyed, text, verb
 from tally_cli.choosing import (
+    choose_place,
     choose_project,
     choose_space,
     project_option,
     projects,
     space_option,
-    space_ref,
     spaces,
 )
+from tally_cli.shown import anywhere, in_project
 from tallystick import calls
 
 if TYPE_CHECKING:
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 
 _PROJECT: Final = ("project_id", "status", "created_at", "name")
 _SPACE: Final = ("space_id", "status", "visibility", "created_at", "title")
+
+
+SHOWN: Final = {
+    "proj": anywhere(calls.projects.project_show),
+    "space": in_project(calls.projects.space_show),
+}
+"""How an object is shown, by the beginning of its id."""
 
 
 def _tell_fields(call: Call, record: Record) -> None:
@@ -125,7 +133,7 @@ def space_show(call: Call, space: str | None, project: str | None) -> None:
 @verb
 def space_rename(call: Call, title: str, project: str | None, space: str | None, key: str | None) -> None:
     """Give a space another TITLE. The old one stands in the events that told it."""
-    where = space_ref(choose_space(call, choose_project(call, project), space))
+    where = choose_place(call, project, space)
     renamed = call.ask(calls.projects.space_update_metadata(where, title=title, **keyed(key)))
     call.made(renamed, "space_id", text(renamed, "title"))
 
@@ -139,7 +147,7 @@ def _lifecycle(name: str, change: Callable[..., Request[object]], words: str) ->
     @key_option
     @verb
     def run(call: Call, space: str | None, project: str | None, key: str | None) -> None:
-        where = space_ref(choose_space(call, choose_project(call, project), space))
+        where = choose_place(call, project, space)
         changed = call.ask(change(where, **keyed(key)))
         call.made(changed, "space_id", text(changed, "status"), text(changed, "visibility"))
 

@@ -1,7 +1,6 @@
-"""The verbs for what no longer stands as it was said, and for what must not be readable any more.
+"""The verbs `redact` and `erase`: what must not be readable any more is erased, for good.
 
-`withdraw` erases nothing; `redact` and `erase` do, for good. On a terminal these two ask first, unless
-``--yes`` is given; in a script they do as they are told.
+On a terminal they ask first, unless ``--yes`` is given; in a script they do as they are told.
 """
 
 from __future__ import annotations
@@ -10,47 +9,13 @@ import sys
 
 import click
 
-from tally_cli.calling import Call, key_option, keyed, text, verb
+from tally_cli.calling import Call, key_option, keyed, reason_option, text, verb
 from tally_cli.choosing import choose_project, project_option
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
 from tallystick import calls
 
-reason_option = click.option(
-    "--reason", metavar="CLASS", default="unspecified", show_default=True,
-    help="A word for why: lowercase letters, digits and underscores. It is a label, and is never erased.",
-)  # fmt: skip
 yes_option = click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
-
-
-@click.command()
-@click.argument("ref", metavar="ID")
-@click.option("--for", "replacement", metavar="ID", help="The contribution that stands in its place.")
-@reason_option
-@project_option
-@key_option
-@verb
-def withdraw(
-    call: Call, ref: str, replacement: str | None, reason: str, project: str | None, key: str | None
-) -> None:
-    """Say that a contribution no longer stands, or that a relation is no longer asserted.
-
-    What was said is still shown, with this beside it; it is not erased. Once of each object, by its author, a
-    steward of the space, or the owner. With --for, another contribution stands in its place.
-    """
-    if replacement is not None and ref.startswith("rel-"):
-        raise click.UsageError("A relation has no replacement: leave --for out, and relate anew.")
-    project_id = choose_project(call, project)
-    if ref.startswith("rel-"):
-        said = call.ask(calls.dispositions.relation_retract(project_id, ref, reason, **keyed(key)))
-    elif replacement is not None:
-        superseded = calls.dispositions.contribution_supersede(
-            project_id, ref, replacement, reason, **keyed(key)
-        )
-        said = call.ask(superseded)
-    else:
-        said = call.ask(calls.dispositions.contribution_withdraw(project_id, ref, reason, **keyed(key)))
-    call.made(said, "disposition_id", text(said, "kind"), ref)
 
 
 @click.command()
