@@ -99,7 +99,7 @@ class Call:
         return self.reply(request).value
 
     def tell_all(self, records: Iterable[Record], members: tuple[str, ...]) -> None:
-        """Tell of a list: each record as JSON, or of each these members, as a row."""
+        """Print a list: each record as JSON, or these members of each as a row."""
         if self.printer.as_json:
             for record in records:
                 self.printer.object(record)
@@ -108,7 +108,7 @@ class Call:
         self.printer.table(headings, [[_cell(record, member) for member in members] for record in records])
 
     def made(self, record: Record, id_member: str, *more: str) -> None:
-        """Tell of something new: JSON as it is, into a pipe its id alone, on a terminal more beside it."""
+        """Print something new: all of it as JSON, its id alone into a pipe, more beside it on a terminal."""
         if self.printer.as_json:
             self.printer.object(record)
         elif self.printer.people:

@@ -50,7 +50,9 @@ class Resumed(NamedTuple):
 
 
 class ClientBase:
-    """See ``Client``."""
+    """The settings of a client, its keys and its replies, without a connection; ``BlockingClient`` says what
+    each setting is.
+    """
 
     surface: ClassVar[Surface] = "client"
 
@@ -77,7 +79,7 @@ class ClientBase:
         self._set_up()
 
     def _set_up(self) -> None:
-        """What a client makes for itself beside its settings; it connects to nothing."""
+        """Make what a kind of client needs beside its settings. Connects to nothing."""
 
     def _default_store(self) -> KeyStore | None:
         from tallystick.keystore import KeyStore, path_for
@@ -107,13 +109,13 @@ class ClientBase:
         return self._key_store.record(request, may_be_there=own_key)
 
     def _finish(self, slot: Slot | None, outcome: Outcome) -> None:
-        """What is known now need not be sent again; what is unknown stays pending."""
+        """Settle the request in the key store; one whose outcome is unknown stays pending, to be resumed."""
         if slot is not None and outcome != "unknown" and self._key_store is not None:
             with suppress(KeyStoreError):  # then it is sent once more by resume, and answered from the store
                 self._key_store.settle(slot)
 
     def _interrupted(self, slot: Slot | None, exchange: Exchange) -> None:
-        """The caller does not wait for the end: what was never sent is not pending, the rest is."""
+        """The caller was interrupted: what was never sent is settled, what was sent stays pending."""
         if slot is not None and not slot.was_there and not exchange.tries:
             self._finish(slot, "not_applied")
 
@@ -160,7 +162,7 @@ class ClientBase:
 
 
 def has_news(descriptor: int) -> bool:
-    """Whether something can be read from a socket now, its end among it.
+    """Whether something can be read from a socket now; that it was closed counts as well.
 
     On a connection with no request under way that is either the daemon's farewell or something that came
     unasked, which must not be taken for the answer to the next request.
