@@ -1,17 +1,15 @@
-"""The cells of erasure. Behind the command the daemon cleans its files, by itself, and writes that down: a
+"""How an erasure is tried: behind the command the daemon cleans its files, by itself, and writes that down. A
 process that died in between has left that to the next one.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from cells import (
-    KEY,
     OUTBOX,
     Cell,
     Promise,
-    Refusal,
     Run,
     armed,
     broken,
@@ -21,70 +19,16 @@ from cells import (
     judge_events,
     judge_replay,
 )
-from effects import CLIENT, ERASED_BEHIND, Place
+from effects import insert
 from harness.dumps import Dump, counted, differences, dump_copy, dump_live, effects, without
 from harness.home import Daemon
 from harness.wire import Reply, Request, ask, request
-from world import World
+from world import CLIENT
 
-WHY: Final = {"reason_class": "privacy"}
+ERASED_BEHIND: Final = (insert("log"), insert("ids"))
+"""What the daemon writes by itself behind an erasure, when its files are clean: one row."""
 LOOK_MS: Final = 50
 LOOKS_MAX: Final = 400
-
-
-def _other_reason(_: World) -> dict[str, Any]:
-    return {"reason_class": "another"}
-
-
-def _redact(contribution: str, world: World) -> Request:
-    args = {"contribution_ref": contribution, **WHY}
-    return request(CLIENT, "contribution_redact", args, project=world.project, key=KEY)
-
-
-def _erase(world: World, **subject: str) -> Request:
-    return request(CLIENT, "tallystick_erase", {**subject, **WHY}, project=world.project, key=KEY)
-
-
-ERASURE_CELLS: Final = (
-    Cell(
-        Place("contribution_redact", CLIENT),
-        "",
-        lambda w: _redact(w.evidence["contribution_id"], w),
-        _other_reason,
-    ),
-    Cell(
-        Place("contribution_redact", CLIENT),
-        "with an artifact",
-        lambda w: _redact(w.others["carrying"], w),
-        _other_reason,
-    ),
-    Cell(
-        Place("tallystick_erase", CLIENT),
-        "an object's",
-        lambda w: _erase(w, object_ref=w.others["lens to change"]),
-        _other_reason,
-    ),
-    Cell(
-        Place("tallystick_erase", CLIENT),
-        "an event's",
-        lambda w: _erase(w, event_id=w.others["first event"]),
-        _other_reason,
-    ),
-    Cell(
-        Place("tallystick_erase", CLIENT),
-        "an artifact's",
-        lambda w: _erase(w, object_ref=w.others["carried's artifact"]),
-        _other_reason,
-    ),
-)
-"""Run by ``run_erasure``."""
-
-
-def _again(world: World) -> Request:
-    return _erase(world, object_ref=world.evidence["contribution_id"])
-
-
-ERASURE_REFUSALS: Final = (Refusal(Place("tallystick_erase", CLIENT), "a contribution", _again, "invalid"),)
 
 
 def run_erasure(run: Run, cell: Cell, phase: str) -> None:
@@ -93,7 +37,7 @@ def run_erasure(run: Run, cell: Cell, phase: str) -> None:
     sent = cell.make(run.world)
     crash(run, armed(cell.place, phase), sent)
     left = dump_copy(run.home.paths)
-    judge_crash(run.before, left, phase, cell.declared)
+    judge_crash(run.before, left, phase, cell.rows)
     if phase == "after_commit":
         judge_events(run.before, left, cell)
     first = _judge_retries(run, sent, cell, phase)
@@ -131,7 +75,7 @@ def await_erased(daemon: Daemon, project: str) -> None:
 def _judge_settled(before: Dump, after: Dump, cell: Cell) -> None:
     """The command and what the daemon did behind it, each once. Artifacts are touched by both."""
     ignored = (OUTBOX, "artifacts")
-    both = tuple(effect for effect in (*cell.declared, *ERASED_BEHIND) if effect.table not in ignored)
+    both = tuple(effect for effect in (*cell.rows, *ERASED_BEHIND) if effect.table not in ignored)
     found = effects(differences(without(before, *ignored), without(after, *ignored)))
     if found != counted(both):
         broken(Promise.ONE_EFFECT, (counted(both) - found, found - counted(both)))
