@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import artifacts
-from erasure_cells import await_erased
+from erasing import await_erased
 from harness.home import Daemon, Home
 from harness.wire import REALM, Request, Wire, ask, request
 from world import CLIENT, DEPLOYMENT, World, append, build

@@ -12,9 +12,9 @@ from expected import ENTRIES, PAGES
 
 from tallystick.protocol.arguments import Args
 from tallystick.protocol.families import NAMES
-from tallystick.protocol.operation import BY_FAMILY, AnyOperation, Emission, Kind, Mode, Placement, Socket
+from tallystick.protocol.operation import AnyOperation, Emission, Kind, Mode, Placement, Socket
 from tallystick.protocol.problems import Kind as ProblemKind
-from tallystick.protocol.registry import BUNDLES, BY_SOCKET, FEATURES, OPERATIONS, OWN_BUNDLES
+from tallystick.protocol.registry import BUNDLES, BY_FAMILY, BY_SOCKET, FEATURES, OPERATIONS, OWN_BUNDLES
 from tallystick.protocol.shapes import EventType, Misshapen, convert
 
 PLACED = {"R": Placement.REQUIRED, "F": Placement.FORBIDDEN, "O": Placement.OPTIONAL}
