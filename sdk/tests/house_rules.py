@@ -62,6 +62,8 @@ TRIO_MODULES: Final = ("tallyd.door", "tallyd.readers", "tallyd.service", "tally
 DOMAIN: Final = ("tallyd.clerk", "tallyd.operations", "tallyd.ledger")
 """What a simulation runs with a seed: time, chance and sockets come from the transaction's context."""
 
+_PAGES: Final = "crashtests/expected/"
+
 _FOR_TYPES: Final = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
 
 _CLOCKS: Final = {"time", "random", "secrets", "uuid", "socket", "select", "selectors"}
@@ -384,7 +386,9 @@ def silent_tests(sources: Iterable[Source]) -> list[str]:
 
 
 def entangled_tests(sources: Iterable[Source]) -> list[str]:
-    """Test files that import each other, or that share a name: pytest imports each by its bare name."""
+    """Test files that import each other, or that share a name: pytest imports each by its bare name. Pages of
+    ``expected`` are found in their package, and have their family's name, as everything of a family has.
+    """
     tests = [source for source in sources if is_test(source.path)]
     faults = [
         f"{source.path}:{line}: imports {name}"
@@ -393,10 +397,11 @@ def entangled_tests(sources: Iterable[Source]) -> list[str]:
         if re.search(r"(?:^|\.)(?:conftest|test_\w+)$", name)
     ]
     special = {"conftest", "__init__"}
-    stems = Counter(PurePosixPath(source.path).stem for source in tests)
+    bare = [source for source in tests if not source.path.startswith(_PAGES)]
+    stems = Counter(PurePosixPath(source.path).stem for source in bare)
     return faults + [
         f"{source.path}:1: there is another {PurePosixPath(source.path).name}"
-        for source in tests
+        for source in bare
         if (stem := PurePosixPath(source.path).stem) not in special and stems[stem] > 1
     ]
 

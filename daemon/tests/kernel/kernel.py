@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from world import AT_HEAD, Space, assembly_args, invocation_args, participant_digest
+
 from tallyd.admission import Speaker, admit
 from tallyd.clerk import AccessRecord, Clerk, Command
 from tallyd.clerk.hooks import Hooks
@@ -26,6 +28,7 @@ from tallyd.operations.artifacts import Ended
 from tallyd.operations.results import Served
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import Reader
+from tallyd.service.answers import done, refused, served
 from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.handlers import EVENT_CHECKS, FENCED_READS, FIRST_STEPS, WRITES, reads
 from tallyd.service.sealing import settle_files
@@ -33,23 +36,14 @@ from tallyd.store.opening import open_store
 from tallyd.store.store import Store
 from tallyd.vault import Order, Vault
 from tallystick.paths import Paths, resolve
-from tallystick.protocol.digests import cod
-from tallystick.protocol.envelope import AnyRequest, decode_request, encode_ok, encode_problem
+from tallystick.protocol.envelope import AnyRequest, decode_request
 from tallystick.protocol.operation import Kind, Socket
 from tallystick.protocol.problems import Refusal
 
 REALM = "realm-personal"
-AT_HEAD = {"dev.tallystick.append": {"at_head": True}}
 START_MS = 1_900_000_000_000
 
 Json = dict[str, Any]
-
-
-def subject_digest(participant: Json) -> str:
-    """The digest of who is proposed, as a client computes it from the record (KCP 3.4)."""
-    members = ("participant_id", "space_id", "subject_ref", "kind", "role")
-    subject = {member: participant[member] for member in members}
-    return cod("kovee-participant-subject", "schema:space-participant-v1", subject)
 
 
 class TestAmbient:
@@ -165,7 +159,7 @@ class Kernel:
         try:
             request = decode_request(line, socket)
         except Refusal as refusal:
-            return encode_problem(refusal.problem)
+            return refused(refusal)
         if request.operation.kind in (Kind.WRITE, Kind.FENCED_READ):
             return self._command(Command(request, speaker))
         return self._read(request, speaker)
@@ -190,11 +184,10 @@ class Kernel:
         while True:
             denied = False
             try:
-                served = self.reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
-                done = served if isinstance(served, Served) else served()
-                reply = encode_ok(done.result, done.revision, None)
+                found = self.reader.read(lambda view: handler(view, request, admit(view, request, speaker)))
+                reply = served(found) if isinstance(found, Served) else done(found)
             except Refusal as refusal:
-                reply, denied = encode_problem(refusal.problem), True
+                reply, denied = refused(refusal), True
             if self.reader.accessed <= recorded:
                 return reply
             recorded |= self.reader.accessed
@@ -254,7 +247,7 @@ class Kernel:
         if status == "proposed":
             return made
         which = {"participant_id": made["participant_id"]}
-        activated = {**which, "subject_digest": subject_digest(made)}
+        activated = {**which, "subject_digest": participant_digest(made)}
         made = self.ok("space_participant_activate", activated, project=space["project_id"])
         if status == "muted":
             made = self.ok(
@@ -293,32 +286,11 @@ class Kernel:
 
     def invocation_on(self, space: Json, refs: list[str], triggers: list[str], **args: Any) -> Json:
         """A queued invocation on an assembly that names these."""
-        named = {"space_id": space["space_id"], "branch_id": space["main_branch_id"]}
-        assembly = self.ok(
-            "context_assembly_create",
-            {
-                **named,
-                "audience_ref": "dep-local-dev",
-                "purpose": "answer",
-                "selection_policy_ref": "explicit_refs_v1",
-                "required_refs": refs,
-                "trigger_refs": triggers,
-            },
-            project=space["project_id"],
-        )
-        return self.ok(
-            "invocation_create",
-            {
-                **named,
-                "assistant_deployment_id": "dep-local-dev",
-                "assistant_deployment_revision": 1,
-                "context_assembly_ref": assembly["assembly_id"],
-                "context_assembly_digest": assembly["digest"],
-                "deadline": "2031-01-01T00:00:00Z",
-                **args,
-            },
-            project=space["project_id"],
-        )
+        there, project = Space(space["space_id"], space["main_branch_id"]), space["project_id"]
+        assembled = {**assembly_args(there, refs), "trigger_refs": triggers}
+        assembly = self.ok("context_assembly_create", assembled, project=project)
+        invoked = invocation_args(there, assembly, **{"deadline": "2031-01-01T00:00:00Z", **args})
+        return self.ok("invocation_create", invoked, project=project)
 
     def claim(self, invocation: Json, term: int | None = 60, **how: Any) -> Json:
         ext = None if term is None else {"dev.tallystick.lease": {"term_seconds": term}}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from world import AT_HEAD
 
 from tallystick.protocol.operation import Socket
 
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 WORKER = Socket.WORKER
 
