@@ -76,6 +76,8 @@ FAMILY_ROOMS: Final = (
 ALSO_A_VERB: Final = {("client/tally_cli/root.py", "diagnose")}
 """Where an operation's name is a verb of the command line as well, in the list of verbs."""
 
+_PAGES: Final = "crashtests/expected/"
+
 _FOR_TYPES: Final = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
 
 _CLOCKS: Final = {"time", "random", "secrets", "uuid", "socket", "select", "selectors"}
@@ -424,7 +426,9 @@ def silent_tests(sources: Iterable[Source]) -> list[str]:
 
 
 def entangled_tests(sources: Iterable[Source]) -> list[str]:
-    """Test files that import each other, or that share a name: pytest imports each by its bare name."""
+    """Test files that import each other, or that share a name: pytest imports each by its bare name. Pages of
+    ``expected`` are found in their package, and have their family's name, as everything of a family has.
+    """
     tests = [source for source in sources if is_test(source.path)]
     faults = [
         f"{source.path}:{line}: imports {name}"
@@ -433,10 +437,11 @@ def entangled_tests(sources: Iterable[Source]) -> list[str]:
         if re.search(r"(?:^|\.)(?:conftest|test_\w+)$", name)
     ]
     special = {"conftest", "__init__"}
-    stems = Counter(PurePosixPath(source.path).stem for source in tests)
+    bare = [source for source in tests if not source.path.startswith(_PAGES)]
+    stems = Counter(PurePosixPath(source.path).stem for source in bare)
     return faults + [
         f"{source.path}:1: there is another {PurePosixPath(source.path).name}"
-        for source in tests
+        for source in bare
         if (stem := PurePosixPath(source.path).stem) not in special and stems[stem] > 1
     ]
 

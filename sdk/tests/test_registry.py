@@ -145,8 +145,8 @@ def test_the_binding_follows_the_socket() -> None:
 def test_bundles_are_told_apart() -> None:
     """Clients of KCP hear of its bundles that are whole; ours are named elsewhere."""
     assert FEATURES == ("core_v1", "shared_space_v1", "developer_assistant_v1")
-    own = ("core", "worker", "agent", "erasure", "artifact", "space")
-    assert tuple(f"tallystick_{name}_v1" for name in own) == OWN_BUNDLES
+    assert all(re.fullmatch(r"tallystick_[a-z]+_v[0-9]+", name) for name in OWN_BUNDLES)
+    assert set(OWN_BUNDLES) == {o.bundle for o in OPERATIONS} - set(FEATURES)
     assert {name for bundle in BUNDLES.values() for name in bundle.operations} == {o.name for o in OPERATIONS}
 
 

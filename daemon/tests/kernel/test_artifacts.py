@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from world import AT_HEAD
 
 from tallyd.admission import Speaker
 from tallyd.clerk import Answer, Command, SystemCommand
@@ -29,7 +30,7 @@ from tallystick.protocol.operation import Socket
 from tallystick.protocol.shapes import ArtifactState, UploadState
 
 from .agents import Agent
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 from .uploads import BYTES, available, begin, declared, finalize, stage
 
 HOUR = limits.UPLOAD_SECONDS_MAX

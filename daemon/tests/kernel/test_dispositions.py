@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from world import AT_HEAD
 
 from tallyd.families import dispositions
 from tallyd.ledger.orders import Order, Orders
 from tallystick.protocol.operation import Socket
 
 from .agents import Agent
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 WITHDRAW = "contribution_withdraw"
 SUPERSEDE = "contribution_supersede"
