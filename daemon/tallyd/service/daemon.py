@@ -32,6 +32,7 @@ from tallyd.ledger.view import View
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import LoopReader, Reader
 from tallyd.readers.waiters import Waiters
+from tallyd.service import logs
 from tallyd.service.agent_sockets import AgentSockets
 from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.checkpointer import Checkpointer
@@ -311,7 +312,7 @@ class Daemon:
             lost = self._store.check_still_ours()
             if lost is not None:
                 logger.critical("%s", lost)
-                os._exit(ExitCode.LOCK_LOST)
+                logs.exit_at_once(ExitCode.LOCK_LOST)
             self._compare_agents()
             for path in self._door.rebind_lost():
                 logger.warning("the socket %s was taken away, and is bound anew", path)

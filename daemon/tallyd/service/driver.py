@@ -9,7 +9,6 @@ works, SQLite has let go of the interpreter, and the loop reads, answers and acc
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from tallyd.clerk import Answer, Clerk, Member, SyncFailed
 from tallyd.clerk.members import problem_answer
 from tallyd.door import Exchange
 from tallyd.readers.gate import Gate
+from tallyd.service import logs
 from tallyd.store.refusals import ExitCode
 from tallyd.store.store import Store
 from tallystick.protocol import limits
@@ -183,7 +183,7 @@ class Driver:
             logger.critical(
                 "a sync failed, and what the disk holds is unknown until the next start: %s", failure
             )
-            os._exit(ExitCode.STORAGE_FAILED)
+            logs.exit_at_once(ExitCode.STORAGE_FAILED)
         except Exception:
             logger.exception("a batch failed, which is a defect")
             unknown = unavailable(

@@ -146,6 +146,14 @@ DRAIN_PASSES_MAX: Final = 4
 DRAIN_SECONDS_MAX: Final = 20
 """From SIGTERM to the end: service managers commonly kill after 90."""
 
+# --- the daemon's log -------------------------------------------------------------------------------------
+LOG_LINES_QUEUED_MAX: Final = 1_024
+"""Lines that wait for whoever reads the daemon's log; further ones are dropped and counted."""
+LOG_LINES_ALIKE_MAX: Final = 5
+"""Different lines for one reason in ``LOG_ALIKE_SECONDS``; the rest is one line with a count."""
+LOG_ALIKE_SECONDS: Final = 60.0
+"""How long lines for one reason are counted before their number is said."""
+
 # --- the store --------------------------------------------------------------------------------------------
 WAL_GATE_BYTES: Final = 8 * 2**20
 """Above this new read transactions wait until the clerk has reset the write-ahead log."""
