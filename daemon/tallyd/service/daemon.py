@@ -72,6 +72,13 @@ guessed at.
 """
 
 
+_STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
+IGNORED_SIGNALS: Final = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+"""By default they would end the process in the middle of whatever it does. A terminal that closes sends the
+first, and so does whoever believes that a daemon reads its settings again then.
+"""
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How the daemon was asked to run."""
 
@@ -293,11 +300,19 @@ class Daemon:
             self._agents.compare()
 
     async def _signals(self, task_status: trio.TaskStatus[None]) -> None:
-        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received:
+        with trio.open_signal_receiver(*_STOPPING, *IGNORED_SIGNALS) as received:
             task_status.started()
             async for number in received:
-                logger.info("stopping: %s", signal.Signals(number).name)
-                self.stop()
+                name = signal.Signals(number).name
+                if number in _STOPPING:
+                    logger.info("stopping: %s", name)
+                    self.stop()
+                else:
+                    logger.warning(
+                        "%s is ignored: settings are read at the start. To have tallyd.toml read again, end "
+                        "the daemon with SIGTERM or tally down, and start it anew",
+                        name,
+                    )
 
     async def _stay_ours(self) -> None:
         """A lock or database that was taken from under us ends the process; a socket that was tidied away is

@@ -10,6 +10,7 @@ import argparse
 import gc
 import logging
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -20,7 +21,7 @@ from tallyd.clerk.hooks import AbortHook
 from tallyd.families.agents import is_agents_directory
 from tallyd.families.service.about import implementation_version
 from tallyd.service import config, logs
-from tallyd.service.daemon import Daemon, Options, serve
+from tallyd.service.daemon import IGNORED_SIGNALS, Daemon, Options, serve
 from tallyd.service.ready import Readiness
 from tallyd.store import process
 from tallyd.store.ambient import Ambient, SystemAmbient
@@ -90,6 +91,8 @@ def _refuse_agents_directory(runtime_dir: str) -> None:
 def run(argv: Sequence[str], ambient: Ambient, vfs: str | None = None) -> int:
     """Runs the daemon to its end; returns its exit code. 0 after a drain, else one of ``ExitCode``."""
     arguments = _parser().parse_args(argv)
+    for number in IGNORED_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)  # until the daemon serves, and can say so
     logs.set_up(arguments.log_format)
     try:
         hook, hold = _hooks(arguments.test_hooks, os.environ)
