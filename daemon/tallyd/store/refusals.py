@@ -36,6 +36,7 @@ class ExitCode(IntEnum):
     MIGRATION_FAILED = 83
     SETTING_NOT_TAKEN = 84
     LOCK_LOST = 85
+    CLOCK_OUT_OF_RANGE = 86
 
 
 class Meaning(NamedTuple):
@@ -159,6 +160,11 @@ MEANINGS: Final[dict[ExitCode, Meaning]] = {
     ExitCode.LOCK_LOST: Meaning(
         "The lock file was replaced while the daemon ran, so another could have taken its place.",
         "Find out what tidied the directory up, then start again.",
+        restart=True,
+    ),
+    ExitCode.CLOCK_OUT_OF_RANGE: Meaning(
+        "The machine's clock says a time that no timestamp of the record can hold.",
+        "Set the clock right, then start again.",
         restart=True,
     ),
 }

@@ -146,6 +146,10 @@ DRAIN_PASSES_MAX: Final = 4
 DRAIN_SECONDS_MAX: Final = 20
 """From SIGTERM to the end: service managers commonly kill after 90."""
 
+# --- the daemon's settings --------------------------------------------------------------------------------
+SETTINGS_BYTES_MAX: Final = 65_536
+"""The file tallyd.toml: a person writes a few lines, and what is longer is another file."""
+
 # --- the daemon's log -------------------------------------------------------------------------------------
 LOG_LINES_QUEUED_MAX: Final = 1_024
 """Lines that wait for whoever reads the daemon's log; further ones are dropped and counted."""
