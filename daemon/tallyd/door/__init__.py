@@ -7,6 +7,7 @@ of the lines and answers them.
 ==================== =========================================================================================
 ``interface``        the dispatcher's protocol, caps and deadlines: read this first
 ``channel``          who speaks: ``Channel`` and ``Peer``
+``shares``           how connections and requests are shared out between the owner and agents
 ``exchange``         one request in flight and its reply: ``Exchange``
 ``framing``          lines out of bytes (no socket)
 ``connection``       order, pipelining, half-close and deadlines of one connection (no socket)

@@ -85,13 +85,12 @@ class Door(Generic[P]):
         """``wakers`` are given where something needs one before there is a door; the door closes them."""
         self._dispatcher = dispatcher
         self._caps = caps
-        self._connections_max = min(caps.connections_max, room_for_connections())
         self._poller = poller if poller is not None else default_poller()
         self._wakers = Wakers() if wakers is None else wakers
         self._wakers_descriptor = self._wakers.fileno()
         self._poller.add(self._wakers_descriptor, READ)
         self._timers = Timers()
-        self._load = Load()
+        self._load = Load(min(caps.connections_max, room_for_connections()))
         self._acceptor = Acceptor(
             self._poller,
             self._timers,
@@ -180,7 +179,7 @@ class Door(Generic[P]):
     @property
     def in_flight(self) -> int:
         """Requests started and not over, without waits."""
-        return self._load.in_flight
+        return self._load.requests.total
 
     @property
     def waits(self) -> int:
@@ -302,15 +301,7 @@ class Door(Generic[P]):
 
     def _full(self, listener: Listener) -> str | None:
         """The cap that lets no further connection of this listener in, in words; None where there is room."""
-        if len(self._links) >= self._connections_max:
-            return f"{self._connections_max} connections are open"
-        of_channel = listener.channel.connections_max
-        if of_channel < self._connections_max and self._open_on(listener.channel.path) >= of_channel:
-            return f"{of_channel} connections of this channel are open"
-        return None
-
-    def _open_on(self, path: str) -> int:
-        return sum(link.listener.channel.path == path for link in self._links.values())
+        return self._load.connections.full(listener.channel.guest, self._load.connections_max)
 
     def _admit(self, connected: socket.socket, peer: Peer, listener: Listener) -> None:
         now = trio.current_time()

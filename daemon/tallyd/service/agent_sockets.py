@@ -23,6 +23,7 @@ from typing import Final
 import trio
 
 from tallyd.door import Channel, Door, ListenRefused
+from tallyd.door.channel import PRIVATE_SOCKET_MODE
 from tallyd.families.agents import PARENT, directory
 from tallyd.ledger import agents, ids
 from tallyd.ledger.agents import AgentRow
@@ -153,15 +154,13 @@ class AgentSockets:
 
 
 def _channel(row: AgentRow, socket: Socket, path: str) -> Channel:
-    if row.peer_uid is None:
-        return Channel(
-            socket=socket, actor=row.agent_id, strength=STRENGTH, path=path, allowed_uid=os.geteuid()
-        )
+    own = row.peer_uid is not None
     return Channel(
         socket=socket,
         actor=row.agent_id,
         strength=STRENGTH,
         path=path,
-        allowed_uid=row.peer_uid,
-        mode=_OPEN_SOCKET,
+        allowed_uid=os.geteuid() if row.peer_uid is None else row.peer_uid,
+        mode=_OPEN_SOCKET if own else PRIVATE_SOCKET_MODE,
+        guest=row.agent_id,
     )

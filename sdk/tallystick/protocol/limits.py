@@ -109,6 +109,12 @@ CONNECTIONS_MAX: Final = 8_192
 """Open connections in all; bounded further by the descriptors that the process may have."""
 DESCRIPTORS_RESERVED: Final = 64
 """Descriptors kept for the database, its readers, logs and the listeners themselves."""
+SHARE_OWNER_CONNECTIONS_MIN: Final = 64
+"""Of connections and of requests in flight so many are the owner's sockets' alone, and a part more."""
+SHARE_OWNER_CONNECTIONS_PARTS: Final = 16
+"""A sixteenth of all is the owner's sockets' too: whoever runs the daemon gets in, whatever agents do."""
+SHARE_AGENT_CONNECTIONS_PARTS: Final = 8
+"""Of the rest one agent has at most an eighth, and all agents together have at most three quarters."""
 PIPELINED_REQUESTS_MAX: Final = 64
 """Requests of one connection taken before its earlier ones are answered; more wait in the kernel's buffer."""
 PIPELINED_BYTES_MAX: Final = 4 * REQUEST_BYTES_MAX
