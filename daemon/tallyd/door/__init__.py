@@ -34,6 +34,7 @@ and then it cancels ``run``.
 """
 
 from tallyd.door.channel import Channel, Peer
+from tallyd.door.descriptors import raise_soft_limit, room_for_guest
 from tallyd.door.exchange import Exchange
 from tallyd.door.interface import Dispatcher, DoorLimits, ListenRefused, Parsed
 from tallyd.door.pump import Door
@@ -51,4 +52,6 @@ __all__ = [
     "Peer",
     "Timer",
     "Wakers",
+    "raise_soft_limit",
+    "room_for_guest",
 ]

@@ -116,11 +116,25 @@ class Daemon:
         self._vault = self._open_vault()
         self._make_loop()
         self._listen()
+        self._start_threads()
+
+    def _start_threads(self) -> None:
+        """Raises StartRefused where the system gives none."""
+        self._gate.on_open(self._wakers.waker(self._reader.gate_opened))
+        try:
+            self._driver.start(self._wakers.waker(self._commands.collect))
+            self._checkpointer.start(self._driver)
+        except StartRefused:
+            self._driver.stop()
+            self._door.stop_accepting()
+            self._let_go()
+            raise
 
     def _make_clerk(self) -> Clerk:
         store, settings = self._store, self._options.settings
         log = Log(store.writer)
         tx = Transaction(store.writer, store.keys, store.identity, self._ambient, self._leases, log)
+        self._tx = tx
         tx.orders, tx.event_checks = settings.as_orders(), WIRING.event_checks
         return Clerk(
             tx,
@@ -177,6 +191,7 @@ class Daemon:
             for errand in family.errands
         ]
         self._agents = AgentSockets(self._door, self._reader, self._options.paths.runtime_dir)
+        self._tx.no_room_for_agent = self._agents.no_room
         commands.listen(self._touched)
 
     def _touched(self, touched: Touched) -> None:
@@ -267,9 +282,6 @@ class Daemon:
         async with trio.open_nursery() as nursery:
             await nursery.start(self._signals)  # before READY: who hears it may stop us at once
             await nursery.start(self._tasks.run)
-            self._driver.start(self._wakers.waker(self._commands.collect))
-            self._gate.on_open(self._wakers.waker(self._reader.gate_opened))
-            self._checkpointer.start(self._driver)
             self._agents.compare()
             nursery.start_soon(self._door.run)
             self._keep_up()

@@ -18,6 +18,7 @@ from typing import Final, NoReturn
 import trio
 
 from tallyd.clerk.hooks import AbortHook
+from tallyd.door import raise_soft_limit
 from tallyd.families.agents import is_agents_directory
 from tallyd.families.service.about import implementation_version
 from tallyd.service import config, logs
@@ -25,6 +26,7 @@ from tallyd.service.daemon import IGNORED_SIGNALS, Daemon, Options, serve
 from tallyd.service.ready import Readiness
 from tallyd.store import process
 from tallyd.store.ambient import Ambient, CheckedAmbient, SystemAmbient
+from tallyd.store.lacks import lack_of
 from tallyd.store.refusals import ExitCode, StartRefused
 from tallystick.paths import PathError, resolve
 
@@ -115,16 +117,30 @@ def run(argv: Sequence[str], ambient: Ambient, vfs: str | None = None) -> int:
         return _refused(refused.exit_code, str(refused))
     except PathError as error:
         return _refused(ExitCode.BAD_CONFIGURATION, str(error))
+    except Exception as error:
+        return _ended(error)
     _settle_memory()
     try:
         return trio.run(serve, daemon)
+    except Exception as error:
+        return _ended(error)
     finally:
         logs.flush()
+
+
+def _ended(error: Exception) -> int:
+    """An error that nothing below has answered: the process ends with it, and with a code of the table."""
+    lack = lack_of(error)
+    if lack is not None:
+        return _refused(ExitCode.RESOURCES_LACKING, f"{lack}. Make room or raise the limit, then start again")
+    logging.getLogger("tallyd").critical("the daemon failed, which is a defect", exc_info=error)
+    return _refused(ExitCode.DEFECT, "a fault of its own, which the log names, ended the daemon")
 
 
 def _opened(arguments: argparse.Namespace, ambient: Ambient, vfs: str | None) -> Daemon:
     """The daemon, open and not yet serving. Raises StartRefused, PathError."""
     logs.set_up(arguments.log_format)
+    raise_soft_limit()
     hook, hold = _hooks(arguments.test_hooks, os.environ)
     paths = resolve(arguments.data_dir, arguments.runtime_dir)
     _refuse_agents_directory(paths.runtime_dir)

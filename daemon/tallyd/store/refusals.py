@@ -37,6 +37,8 @@ class ExitCode(IntEnum):
     SETTING_NOT_TAKEN = 84
     LOCK_LOST = 85
     CLOCK_OUT_OF_RANGE = 86
+    RESOURCES_LACKING = 87
+    DEFECT = 88
 
 
 class Meaning(NamedTuple):
@@ -165,6 +167,16 @@ MEANINGS: Final[dict[ExitCode, Meaning]] = {
     ExitCode.CLOCK_OUT_OF_RANGE: Meaning(
         "The machine's clock says a time that no timestamp of the record can hold.",
         "Set the clock right, then start again.",
+        restart=True,
+    ),
+    ExitCode.RESOURCES_LACKING: Meaning(
+        "The system gave the daemon no descriptor, thread or memory to start with.",
+        "Raise the limit that the message names, or end other programs, then start again.",
+        restart=True,
+    ),
+    ExitCode.DEFECT: Meaning(
+        "The daemon met a fault of its own that it could not go on from.",
+        "Start again, and report what the log says.",
         restart=True,
     ),
 }

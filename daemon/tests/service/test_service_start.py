@@ -364,6 +364,8 @@ ELSEWHERE: Final = {
     ExitCode.STORAGE_FAILED: "test_a_disk_that_fails_at_the_start",
     ExitCode.STORE_PUT_BACK: "test_case_081_a_copy_put_back_is_refused_and_adopted",
     ExitCode.CLOCK_OUT_OF_RANGE: "test_a_clock_that_no_timestamp_can_hold",
+    ExitCode.RESOURCES_LACKING: "test_a_start_without_threads",
+    ExitCode.DEFECT: "test_a_fault_of_its_own_has_a_code",
     ExitCode.LOCK_LOST: "test_case_002_what_was_taken_away_ends_the_daemon",
 }
 

@@ -35,6 +35,8 @@ def test_case_093_only_what_can_pass_by_itself_is_started_again() -> None:
         ExitCode.DATABASE_BUSY,
         ExitCode.LOCK_LOST,
         ExitCode.CLOCK_OUT_OF_RANGE,
+        ExitCode.RESOURCES_LACKING,
+        ExitCode.DEFECT,
     }
 
 
