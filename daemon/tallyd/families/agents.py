@@ -34,7 +34,7 @@ from tallystick.protocol.families.agents import (
     TallystickAgentRevokeArgs,
     TallystickAgentShowArgs,
 )
-from tallystick.protocol.problems import invalid, not_found, stale_revision
+from tallystick.protocol.problems import invalid, not_found, stale_revision, unavailable
 
 AGENT_SCHEMA: Final = "schema:tallystick-agent-v1"
 LIFECYCLE: Final = {"active": frozenset({"revoked"}), "revoked": frozenset[str]()}
@@ -102,6 +102,9 @@ def add(tx: Transaction, request: Request[TallystickAgentAddArgs], _admission: A
     expires_ms = None if expires_at is None else times.unix_ms(expires_at)
     if expires_ms is not None and expires_ms <= tx.now_ms:
         raise invalid(f"$.args.expires_at {expires_at} has passed at {tx.now}; name a later time, or none")
+    lacking = tx.no_room_for_agent(len(agents.active(tx)))
+    if lacking is not None:
+        raise unavailable(f"the agent was not added: {lacking}", outcome="not_applied")
     name, _ = tx.seal(canonical(args.name))
     row = AgentRow(
         position=tx.position,

@@ -105,6 +105,8 @@ class Transaction(View):
         self._inserts: dict[tuple[str, ...], str] = {}
         self._keys: dict[bytes, int] = {}
         """Idempotency keys used in this batch: their rows may still be in the writer's buffer."""
+        self.no_room_for_agent: Callable[[int], str | None] = lambda _others: None
+        """Why one more agent beside so many could not be served. Set by whoever serves them."""
         self.begin_command("", "", None)
 
     # --- one command ----------------------------------------------------------------------------------------

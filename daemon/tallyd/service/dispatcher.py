@@ -67,6 +67,7 @@ class Dispatcher:
         if parsed.asked is not None:
             self._begin(parsed.asked, exchange)
         elif parsed.refusal is not None:
+            exchange.last = parsed.last
             exchange.reply(parsed.refusal)
         elif parsed.credential is not None:
             self._tasks.answer(exchange, self._authenticate, parsed.credential, exchange)

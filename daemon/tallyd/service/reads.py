@@ -7,7 +7,6 @@ first, and then read again: without a durable record nothing of it is served.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -22,14 +21,12 @@ from tallyd.families.shared.host import Host
 from tallyd.families.shared.results import FileIO, Served
 from tallyd.ledger.view import View
 from tallyd.readers.reads import LoopReader, Reader, Seen
-from tallyd.service.answers import done, failed, refused, served, speaker_of
+from tallyd.service.answers import done, refused, served, speaker_of
 from tallyd.service.read_turns import ReadTurns
 from tallyd.service.records import AccessRecords
-from tallyd.service.tasks import Tasks
+from tallyd.service.tasks import Tasks, answer_to
 from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.problems import Refusal
-
-logger = logging.getLogger("tallyd.reads")
 
 _FILE_IO_MAX: Final = 2
 """Threads that wait for an artifact's files at a time."""
@@ -129,14 +126,16 @@ class Reads:
     def _on_a_thread(
         self, handler: ReadHandler | SlicedHandler, request: AnyRequest, speaker: Speaker
     ) -> _Replied:
-        reader = self._new_reader()
+        try:
+            reader = self._new_reader()
+        except Exception as error:
+            return _Replied(answer_to(error), frozenset())
         try:
             return _Replied(served(self._found(handler, request, speaker, reader)), reader.accessed)
         except Refusal as refusal:
             return _Replied(refused(refusal), reader.accessed, denied=True)
-        except Exception:
-            logger.exception("%s failed, which is a defect", request.operation.name)
-            return _Replied(failed(), frozenset())
+        except Exception as error:
+            return _Replied(answer_to(error), frozenset())
         finally:
             reader.close()
 

@@ -44,6 +44,7 @@ progress              how far a long start is
 identity, keys        who the store is; its secrets
 marker                how far the log was known to reach
 process               what the process gives up at its start
+lacks                 what the system would not give
 refusals, failures    exit codes; what an error means for a start
 ====================  =====================================================================================
 """

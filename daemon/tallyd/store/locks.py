@@ -60,7 +60,7 @@ class KernelLock:
         """
         try:
             return _identity(os.stat(self.path, follow_symlinks=False)) == self._identity
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def release(self) -> None:

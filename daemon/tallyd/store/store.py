@@ -198,6 +198,6 @@ class Store:
 def _inode(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path, follow_symlinks=False)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino

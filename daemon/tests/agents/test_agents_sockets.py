@@ -347,17 +347,15 @@ def authenticate(credential: str) -> bytes:
 
 
 def test_a_path_that_does_not_fit_is_said(home: Place) -> None:
-    """Where an agent's sockets cannot be made, the log says why, the daemon lives, and so does the next
-    agent's where it can.
-    """
+    """An agent whose sockets could not be made is not added: the refusal says why, and the daemon lives."""
     deep = os.path.join(home.root, "d" * (60 - len(home.root)))
     daemon = Tallyd(home, "--runtime-dir", deep)
     assert daemon.ready, daemon.log()
     owner = Actor(paths_in(home.paths, deep))
-    record = owner.done("tallystick_agent_add", {"name": "x", "credential_sha256": "0" * 64})
-    assert record["status"] == "active"
-    assert "has no sockets" in daemon.log()
-    assert "set TALLY_RUNTIME_DIR to a shorter directory" in daemon.log()
+    refused = owner.ask("tallystick_agent_add", {"name": "x", "credential_sha256": "0" * 64}, key="long")
+    assert refused.kind == "unavailable"
+    assert "set TALLY_RUNTIME_DIR to a shorter directory" in refused.problem["detail"]
+    assert owner.done("tallystick_agent_list", {"limit": 9})["items"] == []
     assert realm(owner) is None
     daemon.stop()
     assert Path(deep).is_dir()

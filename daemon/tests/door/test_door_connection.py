@@ -141,7 +141,7 @@ def test_replies_leave_in_the_order_of_their_requests(
             connection.sent(data, min(amount, len(data)), 0.0)
             sent += bytes(data[:amount])
         connection.advance()
-        assert load.in_flight + load.waits == len(model.in_flight)
+        assert load.requests.total + load.waits == len(model.in_flight)
         assert connection.output_bytes <= CAPS.reply_backlog_bytes_max + 4 * (CAPS.request_bytes_max + 1)
     assert connection.finished
     assert model.in_flight == []
@@ -168,12 +168,12 @@ def test_a_connection_that_ends_lets_go_of_everything(lines: list[str], steps: l
     connection.close()
     assert model.abandoned == [word.text for word, _ in in_flight]
     assert (connection.busy, connection.output_bytes, load.waits) == (False, 0, 0)
-    assert load.in_flight == sum(not word.waits for word, _ in in_flight)
+    assert load.requests.total == sum(not word.waits for word, _ in in_flight)
     for _, exchange in in_flight:
         exchange.reply(b"too late")
         exchange.reply(b"and again")
     assert not connection.advance()
-    assert (load.in_flight, model.started) == (0, started)
+    assert (load.requests.total, model.started) == (0, started)
 
 
 def test_a_send_that_takes_nothing_is_no_progress() -> None:
@@ -199,9 +199,9 @@ def test_the_last_holder_of_an_abandoned_request_may_be_a_thread() -> None:
     held = list(model.in_flight)
     model.in_flight = list(held)
     connection.close()
-    assert load.in_flight == 1
+    assert load.requests.total == 1
     held.clear()
-    assert load.in_flight == 0
+    assert load.requests.total == 0
 
 
 def test_the_peer_and_the_channel_of_an_exchange() -> None:
