@@ -75,7 +75,7 @@ def envelope(view: View, row: LogRow) -> bytes:
         said["project_id"] = view.resource_at(row.project)
         said["project_sequence"] = row.project_sequence
     note(view, row)
-    payload = view.render(row.payload)
+    payload = view.render_with_marks(row.payload)
     said["payload"] = skeleton.embedded(payload)
     said["payload_digest"] = payload_digest(payload, row.schema_ref)
     return skeleton.encode(said)

@@ -4,6 +4,8 @@ Events, stored results and records hold no content. Where content belongs, a ske
 kind number NUL``. A raw NUL byte cannot occur in JSON text (RFC 8259 asks for ``\\u0000``), so no value that
 a client sends can look like a place. Putting a skeleton together is cutting it at the NULs and joining the
 pieces: no JSON is parsed, and the bytes are the same each time until something in them is erased.
+Where a body cannot be opened, because the disk has changed it, a page shows a mark of the same shape
+(``damaged``).
 
 ======= ===================== ==========================================
 kind    number                where the body was erased
@@ -32,6 +34,9 @@ ERASED: Final = {
     NAME: b'"[erased]"',
     OBJECT: b"{}",
 }
+
+DAMAGED_MEDIA_TYPE: Final = "application/x.tallystick.damaged"
+DAMAGED_MEMBER: Final = "dev.tallystick.damaged"
 
 _encoder: Final = msgspec.json.Encoder(order="sorted")
 
@@ -64,6 +69,18 @@ def render(skeleton: bytes, fill: Callable[[bytes, bytes], bytes]) -> bytes:
         what = pieces[index]
         pieces[index] = fill(what[:1], what[1:])
     return b"".join(pieces)
+
+
+def damaged(kind: bytes, position: int) -> bytes:
+    """What stands in the place of a body that cannot be opened; ``position`` is that of the log row that
+    brought it.
+    """
+    if kind == NAME:
+        return encode(f"[damaged: log row {position}]")
+    if kind == PARTS:
+        text = f"[damaged: what log row {position} brought cannot be opened; run `tally diagnose`]"
+        return encode([{"media_type": DAMAGED_MEDIA_TYPE, "text": text}])
+    return encode({DAMAGED_MEMBER: {"log_position": position}})
 
 
 def bodies(skeleton: bytes) -> list[int]:

@@ -127,7 +127,7 @@ def range_of(view: View, row: rows.ArtifactRow, offset: int, length: int | None)
     if offset > row.size:
         raise invalid(f"$.args.offset: artifact {row.artifact_id} has {row.size} bytes")
     view.note(row.classification_ref, row.artifact_id)
-    keys = view.bodies.keys(view.db, row.keys)
+    keys = view.object_keys(row.keys)
     assert keys is not None, "an available artifact without its keys"
     return Range(
         artifact_id=row.artifact_id,
