@@ -164,7 +164,13 @@ class CommandRunner:
         rows = entries.append_applied(tx, request, admission, wanted, done)
         reply = self._reply(rows[0])
         judge_reply(reply)
-        return Answer(reply, _sources(rows), follow_up=done.follow_up, wakes=frozenset(tx.wakes))
+        return Answer(
+            reply,
+            _sources(rows),
+            follow_up=done.follow_up,
+            awaits=done.awaits,
+            wakes=frozenset(tx.wakes),
+        )
 
     def _reply(self, row: LogRow) -> bytes:
         """The reply of a command from its row: the first reply and each replay are made by this. Content that

@@ -14,6 +14,7 @@ kind    number                where the body was erased
 ``n``   body of a name, text  ``"[erased]"``
 ``o``   body of an object     ``{}``
 ``a``   attempt               (an attempt's id is derived when its claim is served, and is never stored)
+``e``   erasure               (how far it is, as it is when the reply is given)
 ======= ===================== ==========================================
 """
 
@@ -28,6 +29,8 @@ PARTS: Final = b"p"
 NAME: Final = b"n"
 OBJECT: Final = b"o"
 ATTEMPT: Final = b"a"
+ERASURE: Final = b"e"
+_NO_BODY: Final = frozenset({ATTEMPT, ERASURE})
 
 ERASED: Final = {
     PARTS: b'[{"media_type":"application/x.kovee.redacted","text":""}]',
@@ -85,4 +88,4 @@ def damaged(kind: bytes, position: int) -> bytes:
 
 def bodies(skeleton: bytes) -> list[int]:
     """The bodies that the skeleton refers to, in order."""
-    return [int(what[1:]) for what in skeleton.split(b"\0")[1::2] if what[:1] != ATTEMPT]
+    return [int(what[1:]) for what in skeleton.split(b"\0")[1::2] if what[:1] not in _NO_BODY]

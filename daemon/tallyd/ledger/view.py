@@ -249,6 +249,10 @@ class View:
         if kind == skeleton.ATTEMPT:
             invocation, ordinal, epoch = number.decode().split(".")
             return b'"%b"' % self.attempt_id(int(invocation), int(ordinal), int(epoch)).encode()
+        if kind == skeleton.ERASURE:
+            row = self.one("SELECT state FROM erasures WHERE position = ?", int(number))
+            assert row is not None, "an erasure without its row"
+            return skeleton.encode(row[0])
         content = self.content(int(number))
         return skeleton.ERASED[kind] if content is None else content
 
