@@ -144,7 +144,8 @@ class Daemon:
         records = AccessRecords(commands)
         self._claims = PendingClaims(commands)
         self._waiters = Waiters()
-        self._follows = Follows(self._reader, self._waiters, records)
+        turns = ReadTurns(lambda: commands.busy)
+        self._follows = Follows(self._reader, self._waiters, records, turns)
         self._dispatcher = Dispatcher(
             Lines(WIRING.handlers),
             commands,
@@ -153,7 +154,7 @@ class Daemon:
                 self._reader,
                 self._new_reader,
                 self._host,
-                ReadTurns(lambda: commands.busy),
+                turns,
                 records,
                 self._tasks,
             ),

@@ -21,7 +21,7 @@ from tallyd.families.artifacts import rows as artifact_rows
 from tallyd.families.artifacts import uploads as artifacts
 from tallyd.families.artifacts.sealing import SealingWork
 from tallyd.families.shared.family import ReadHandler
-from tallyd.families.shared.results import FileIO, Served
+from tallyd.families.shared.results import FileIO, Further, Served
 from tallyd.ledger import log
 from tallyd.ledger.verify import Walk
 from tallyd.service.wiring import WIRING
@@ -661,7 +661,7 @@ def judged_chunk(kernel: Kernel, upload: Json) -> FileIO:
     found = kernel.reader.read(
         lambda view: handler.run(kernel.host, view, request, admit(view, request, speaker))
     )
-    assert not isinstance(found, Served)
+    assert not isinstance(found, Served | Further)
     return found
 
 
