@@ -123,7 +123,7 @@ def _means_the_same(view: View, first: LogRow, wanted: Intent) -> bool:
         return False
     if first.request_mac is None:
         return True
-    keys = view.bodies.keys(view.db, first.position * BODIES_PER_COMMAND_MAX)
+    keys = view.object_keys(first.position * BODIES_PER_COMMAND_MAX)
     if keys is None:
         return True
     spoken = wanted.request_mac(keys.request)

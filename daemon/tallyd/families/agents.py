@@ -167,7 +167,7 @@ def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
     )
     for values in rows:
         row = AgentRow(*values)
-        yield row.position, view.render(record(row))
+        yield row.position, view.render_with_marks(record(row))
 
 
 FAMILY: Final = Family(

@@ -229,7 +229,7 @@ def _rows(view: View, snapshot: pages.Snapshot, revision: str | None) -> Iterato
     )
     for values in rows:
         row = DeploymentRow(*values)
-        yield row.position, view.render(record(row))
+        yield row.position, view.render_with_marks(record(row))
 
 
 FAMILY: Final = Family(

@@ -263,12 +263,11 @@ def _made_by(view: View, admission: Admission, position: int) -> bool:
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def disposed_item(view: View, what: str, row: LogRow) -> bytes:
-    """A contribution or relation, and what became of it."""
-    assert row.payload is not None
+def disposed_item(view: View, what: str, row: LogRow, record: bytes) -> bytes:
+    """A contribution or relation, whose record was rendered from a row, and what became of it."""
     events.note(view, row)
     said = {
-        what: skeleton.embedded(view.render(row.payload)),
+        what: skeleton.embedded(record),
         "dispositions": [skeleton.embedded(one) for one in of(view, row.position)],
     }
     return skeleton.encode(said)

@@ -56,6 +56,9 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     follow_up: Callable[[Any], object] | None = None
     """File I/O that is done on a thread once the command is durable, and before it is answered. It is given
     the daemon as its families see it."""
+    awaits: str | None = None
+    """The errand (``families.shared.family``) that does what the reply promises. Once the command is durable,
+    the reply waits for it, ``ANSWER_AFTER_ERRAND_SECONDS_MAX`` at most, and is then made anew."""
 
 
 class Refused(msgspec.Struct, frozen=True):

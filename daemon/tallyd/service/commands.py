@@ -108,7 +108,7 @@ class Commands:
     def _deliver(self, member: Member, to: Exchange | Promise, answer: Answer) -> None:
         if isinstance(to, Promise):
             to.keep(answer)
-        elif answer.outside is None and answer.follow_up is None:
+        elif answer.outside is None and answer.follow_up is None and answer.awaits is None:
             to.reply(answer.reply)
         else:
             assert isinstance(member, Command)

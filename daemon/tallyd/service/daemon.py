@@ -159,14 +159,15 @@ class Daemon:
             self.stop,
             running,
         )
-        self._outsides = Outsides(self._host, self._hooks, self._tasks, running)
+        self._outsides = Outsides(self._host, self._hooks, self._tasks, running, self._errand_done)
         self._commands = commands = Commands(
             self._driver, self._wakers.waker(lambda: None), self._outsides.go_on, self._options.batch_hold
         )
         records = AccessRecords(commands)
         self._claims = PendingClaims(commands)
         self._waiters = Waiters()
-        self._follows = Follows(self._reader, self._waiters, records)
+        turns = ReadTurns(lambda: commands.busy)
+        self._follows = Follows(self._reader, self._waiters, records, turns)
         self._dispatcher = Dispatcher(
             Lines(WIRING.handlers),
             commands,
@@ -175,7 +176,7 @@ class Daemon:
                 self._reader,
                 self._new_reader,
                 self._host,
-                ReadTurns(lambda: commands.busy),
+                turns,
                 records,
                 self._tasks,
             ),
@@ -305,6 +306,12 @@ class Daemon:
         await trio.to_thread.run_sync(remove_old_copies, self._store)
         for errand in self._errands:
             self._tasks.keep_up(errand.name, errand.run)
+
+    async def _errand_done(self, name: str) -> None:
+        """Returns when the errand of that name has done all that is due now."""
+        for errand in self._errands:
+            if errand.name == name:
+                await errand.done()
 
     def _compare_agents(self) -> None:
         """Agents' sockets appear and go with their agents."""

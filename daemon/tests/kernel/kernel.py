@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,13 @@ from tallyd.clerk import AccessRecord, Clerk, Command
 from tallyd.clerk.hooks import Hooks
 from tallyd.families.artifacts import rows as artifact_rows
 from tallyd.families.shared.family import ReadHandler, SlicedHandler
-from tallyd.families.shared.results import FileIO, Served
+from tallyd.families.shared.results import FileIO, Further, Served
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
 from tallyd.readers.gate import Gate
-from tallyd.readers.reads import Reader
+from tallyd.readers.reads import Reader, Seen
 from tallyd.service.answers import done, refused, served
 from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.host import DaemonHost
@@ -194,8 +195,7 @@ class Kernel:
         """A read, put on record first where it looks at something sensitive."""
         recorded: frozenset[str] = frozenset()
         while True:
-            seen = self.reader.try_look(lambda view: self._look(handler, view, request, speaker))
-            assert seen is not None, "no gate is closed here"
+            seen = self._to_its_end(handler, request, speaker)
             if seen.accessed <= recorded:
                 break
             recorded |= seen.accessed
@@ -206,9 +206,28 @@ class Kernel:
             return refused(refusal)
         return served(found) if isinstance(found, Served) else done(found)
 
+    def _to_its_end(
+        self, handler: ReadHandler | SlicedHandler, request: AnyRequest, speaker: Speaker
+    ) -> Seen[Served | FileIO]:
+        """A read's transactions, one after the other, and what all of them looked at."""
+        look = partial(self._look, handler, request=request, speaker=speaker)
+        accessed: frozenset[str] = frozenset()
+        while True:
+            seen = self.reader.try_look(look)
+            assert seen is not None, "no gate is closed here"
+            accessed |= seen.accessed
+            if not isinstance(seen.outcome, Further):
+                return Seen(seen.outcome, accessed)
+            look = partial(self._go_on, seen.outcome, request=request, speaker=speaker)
+
+    def _go_on(
+        self, further: Further, view: View, request: AnyRequest, speaker: Speaker
+    ) -> Served | FileIO | Further:
+        return further.go_on(view, admit(view, request, speaker))
+
     def _look(
         self, handler: ReadHandler | SlicedHandler, view: View, request: AnyRequest, speaker: Speaker
-    ) -> Served | FileIO:
+    ) -> Served | FileIO | Further:
         admission = admit(view, request, speaker)
         if isinstance(handler, ReadHandler):
             return handler.run(self.host, view, request, admission)

@@ -149,6 +149,9 @@ ACCEPT_RETRY_SECONDS: Final = 0.1
 """Pause of accept after the process ran out of descriptors."""
 DRAIN_PASSES_MAX: Final = 4
 """Further looks for requests before a batch is cut; measured: one pass splits the clients into two groups."""
+ANSWER_AFTER_ERRAND_SECONDS_MAX: Final = 5
+"""Longest that the reply of a redaction or an erasure waits until nothing is left in the files: as a rule it
+takes milliseconds, and a disk or a reader that stands in the way is not waited for without end."""
 DRAIN_SECONDS_MAX: Final = 20
 """From SIGTERM to the end: service managers commonly kill after 90."""
 

@@ -207,7 +207,7 @@ def begin_sealing(
     if row.state != "sealing":
         rows.check_moves(row, "sealing", "nothing can be finalized twice; show it to see how it ended")
     check_revision(request, row.revision, f"upload {row.upload_id}")
-    keys = tx.bodies.keys(tx.db, row.declared_keys)
+    keys = tx.object_keys(row.declared_keys)
     if keys is None:
         raise unavailable(f"what was declared for upload {row.upload_id} was erased; begin another one")
     artifact = rows.artifact_at(tx, row.position)

@@ -236,8 +236,8 @@ def record_at(view: View, position: int) -> bytes:
 def items_at(view: View, admission: Admission, assembly: AssemblyRow) -> list[bytes]:
     """Skeletons of the contributions that the assembly names, in its order, each compared with what it names.
 
-    Raises Refusal ``unavailable``, with the item, where one was erased or withheld since, or is not what the
-    assembly pinned.
+    Raises Refusal ``unavailable``, with the item, where one was erased or withheld since, cannot be opened,
+    or is not what the assembly pinned.
     """
     record = msgspec.json.decode(record_at(view, assembly.position))
     space = view.space_at(assembly.space)
@@ -254,6 +254,7 @@ def items_at(view: View, admission: Admission, assembly: AssemblyRow) -> list[by
                 f"item {ref} is withheld from this actor; ask a steward, or assemble without it"
             )
         refuse_erased(view, ref, row)
+        view.content(row.body)
         skeletons.append(_item_skeleton(view, row))
     return skeletons
 

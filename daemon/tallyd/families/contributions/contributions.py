@@ -322,4 +322,4 @@ def _rows(
         assert row.payload is not None
         if admission.agent is None or held.reaches(view, str(row.classification)):
             events.note(view, row)
-            yield row.position, view.render(row.payload)
+            yield row.position, view.render_with_marks(row.payload)

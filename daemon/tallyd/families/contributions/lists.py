@@ -87,7 +87,8 @@ def _disposed_rows(
         if withholds(str(row.classification)):
             withheld.add(sequence, ABOVE_CEILING)
         elif is_wanted:
-            yield row.position, disposed_item(view, what, row)
+            assert row.payload is not None
+            yield row.position, disposed_item(view, what, row, view.render_with_marks(row.payload))
             withheld.close_range()
     withheld.close_range()
 
@@ -102,4 +103,6 @@ def relation_show(view: View, request: Request[TallystickRelationShowArgs], admi
     if not admission.sees(view, space):
         raise not_found("relation", args.relation_id)
     refuse_unreachable(view, admission, space, row.classification, args.relation_id)
-    return Served(disposed_item(view, "relation", view.log_row(row.position)), objects.REVISION)
+    made = view.log_row(row.position)
+    assert made.payload is not None
+    return Served(disposed_item(view, "relation", made, view.render(made.payload)), objects.REVISION)

@@ -365,7 +365,7 @@ def list_(view: View, request: Request[LensListArgs], admission: Admission) -> S
     asked = pages.ask(f"list:lenses:{space.space_id}", args)
     snapshot = pages.open_page(view, asked, project)
     rows = (
-        (place, view.render(record(space, row)))
+        (place, view.render_with_marks(record(space, row)))
         for place, row in _rows(view, space, snapshot)
         if row.there and _seen(admission, row)
     )

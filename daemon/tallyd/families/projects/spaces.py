@@ -313,4 +313,4 @@ def _rows(
     for values in rows:
         row = SpaceRow(*values)
         if admission.sees(view, row):
-            yield row.position, view.render(record(project.project_id, row))
+            yield row.position, view.render_with_marks(record(project.project_id, row))

@@ -61,7 +61,9 @@ def item(view: View, request: Request[TallystickInvocationItemArgs], admission: 
         raise not_found("object that this invocation's assembly names", ref)
     _refuse_withheld(view, admission, space, ref, row.classification)
     what = "contribution" if isinstance(row, objects.ContributionRow) else "relation"
-    return Served(disposed_item(view, what, view.log_row(row.position)))
+    made = view.log_row(row.position)
+    assert made.payload is not None
+    return Served(disposed_item(view, what, made, view.render(made.payload)))
 
 
 def artifact(
