@@ -108,6 +108,24 @@ def _grants(view: View, actor: str, space: SpaceRow) -> Rights:
     )
 
 
+def writes_somewhere(
+    view: View, actor: str, ceiling: str | None, operation: str, project: int | None
+) -> bool:
+    """Whether an actor may do an operation that writes in some space of a project; with None, of any."""
+    found = view.all(
+        "SELECT s.position FROM spaces AS s WHERE (?2 IS NULL OR s.project = ?2) AND s.position IN "
+        "(SELECT space FROM participants WHERE subject_ref = ?1 "
+        "UNION SELECT space FROM grants WHERE subject_ref = ?1)",
+        actor,
+        project,
+    )
+    for (position,) in found:
+        space = view.space_at(int(str(position)))
+        if space is not None and rights(view, actor, ceiling, space).may(operation):
+            return True
+    return False
+
+
 def is_member(view: View, actor: str, project: int) -> bool:
     """Whether an actor has rights in any space of a project: who has none does not see that it is there."""
     participates = view.one(

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from tallyd.admission.access import EVERYTHING, Rights, is_member, rights
+from tallyd.admission.access import CONTRIBUTE, EVERYTHING, Rights, is_member, rights, writes_somewhere
 from tallyd.ledger import agents, attempts, ids
 from tallyd.ledger.agents import AgentRow
 from tallyd.ledger.attempts import AttemptRow, InvocationRow
@@ -62,6 +62,12 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     def member(self, view: View, project: int) -> bool:
         """Whether a project is there for this actor."""
         return self.agent is None or is_member(view, self.actor, project)
+
+    def writes_somewhere(self, view: View, operation: str, project: int | None = None) -> bool:
+        """Whether the actor may do an operation that writes in some space, of a project or of any."""
+        if self.agent is None:
+            return True
+        return writes_somewhere(view, self.actor, self.agent.ceiling_ref, operation, project)
 
 
 def admit(view: View, request: AnyRequest, speaker: Speaker) -> Admission:
@@ -186,15 +192,17 @@ def _claim(view: View, request: AnyRequest, _speaker: Speaker, admission: Admiss
 
 
 def may_claim(view: View, admission: Admission, invocation: InvocationRow) -> bool:
-    """Whether the actor may take an invocation, whatever its state."""
+    """Whether the actor may take an invocation, whatever its state, and go on with it: it writes where the
+    invocation is about something, and, where that is no space, in some space of its project.
+    """
     if admission.agent is None:
         return True
     if invocation.deployment_id not in admission.agent.bound_deployments():
         return False
-    if invocation.space is None:
-        return admission.member(view, invocation.project)
-    space = view.space_at(invocation.space)
-    return space is not None and admission.rights(view, space).writes
+    space = attempts.space_of(view, invocation)
+    if space is None:
+        return admission.writes_somewhere(view, CONTRIBUTE, invocation.project)
+    return admission.rights(view, space).writes
 
 
 def _next(_view: View, request: AnyRequest, speaker: Speaker, admission: Admission) -> Admission:

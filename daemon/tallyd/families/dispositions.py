@@ -133,6 +133,7 @@ def supersede(tx: Transaction, request: Request[ContributionSupersedeArgs], admi
     replacement = objects.contribution(tx, args.replacement_ref)
     if replacement is None or replacement.space != space.position:
         raise not_found("contribution in this space", args.replacement_ref)
+    refuse_unreachable(tx, admission, space, replacement.classification, args.replacement_ref)
     refuse_second(tx, args.contribution_ref, target, SUPERSEDED)
     if _leads_to(tx, replacement.position, target.position):
         raise cycle(

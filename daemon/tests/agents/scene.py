@@ -124,13 +124,17 @@ class Things(NamedTuple):
 
 
 class Scene:
-    """See the module. ``agents`` are by the columns of the table."""
+    """See the module. ``agents`` are by the columns of the table. A second scene of one daemon has a project
+    and agents of its own, whose names begin with ``called``.
+    """
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, called: str = "") -> None:
         self.owner = Actor(paths)
         self._number = count()
         self.project = str(self.owner.done("project_create", {"name": "kitchen"})["project_id"])
-        self.agents = {name: add_agent(self.owner, name, deployments=[BUILT_IN]) for name in ROLES}
+        self.agents = {
+            name: add_agent(self.owner, called + name, deployments=[BUILT_IN]) for name in ROLES
+        }
         self.things = self._things()
         self.attempt = self._attempt()
         self.upload = self._begin_upload("artifact_upload_begin")
