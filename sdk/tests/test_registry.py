@@ -318,14 +318,12 @@ def test_an_operation_on_both_sockets_is_one_operation() -> None:
 
 
 def test_the_binding_follows_the_socket() -> None:
-    """The four operations of both sockets require it of workers and forbid it to clients; so does, of
-    workers, a completion, of which KCP has no schema.
-    """
+    """The four operations of both sockets require it of workers and forbid it to clients."""
     found = {(o.name, o.socket): o.binding for o in OPERATIONS if o.binding is not Placement.OPTIONAL}
     names = ("contribution_append", "relation_assert", "context_assembly_create", "invocation_cancel")
     assert found == {
         **{(name, Socket.CLIENT): Placement.FORBIDDEN for name in names},
-        **{(name, Socket.WORKER): Placement.REQUIRED for name in (*names, "invocation_complete")},
+        **{(name, Socket.WORKER): Placement.REQUIRED for name in names},
     }
 
 

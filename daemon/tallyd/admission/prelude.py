@@ -17,9 +17,10 @@ from tallyd.ledger import agents, attempts, ids
 from tallyd.ledger.agents import AgentRow
 from tallyd.ledger.attempts import AttemptRow, InvocationRow
 from tallyd.ledger.view import ProjectRow, SpaceRow, View
+from tallystick.protocol.arguments import AttemptArgs
 from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.operation import Mode, Socket
-from tallystick.protocol.problems import forbidden, not_found, unauthenticated
+from tallystick.protocol.problems import Refusal, forbidden, not_found, stale_lease, unauthenticated
 
 UNKNOWN: Final = "unknown"
 """The actor of a channel that has shown nothing yet: the public modes alone are its."""
@@ -79,12 +80,21 @@ def admit(view: View, request: AnyRequest, speaker: Speaker) -> Admission:
         raise not_found("realm", request.realm_id)
     agent = _who(view, speaker)
     admission = _admission(request, speaker, agent)
-    if request.project_id is not None and request.operation.compares_project:
-        project = view.project(request.project_id)
-        if project is None or not admission.member(view, project.position):
-            raise not_found("project", request.project_id)
-        admission = msgspec.structs.replace(admission, project=project)
+    if mode is not Mode.WORKER_FENCED:  # there the attempt that speaks comes first
+        admission = _with_project(view, request, admission)
     return MODES[mode](view, request, speaker, admission)
+
+
+def _with_project(view: View, request: AnyRequest, admission: Admission) -> Admission:
+    """With the project that the request names, where it names one that is compared. Raises Refusal
+    ``not-found``.
+    """
+    if request.project_id is None or not request.operation.compares_project:
+        return admission
+    project = view.project(request.project_id)
+    if project is None or not admission.member(view, project.position):
+        raise not_found("project", request.project_id)
+    return msgspec.structs.replace(admission, project=project)
 
 
 def _who(view: View, speaker: Speaker) -> AgentRow | None:
@@ -218,21 +228,36 @@ def _next(_view: View, request: AnyRequest, speaker: Speaker, admission: Admissi
 
 def _fenced(view: View, request: AnyRequest, speaker: Speaker, admission: Admission) -> Admission:
     """The attempt that the arguments name, on the channel that claimed it and while that might claim it:
-    elsewhere it is not there.
+    elsewhere it is not there. Whatever else is wrong with the request, an attempt that is known and may not
+    act is told so first: ``stale-lease``.
     """
     attempt = attempts.by_secret(view, str(getattr(request.args, "attempt_id")))  # noqa: B009
     if attempt is None or attempt.channel_actor != speaker.actor:
         raise not_found("attempt", "the one that attempt_id names")
-    named = getattr(request.args, "invocation_id", None)
-    if isinstance(named, str) and view.position_of("inv", named) != attempt.invocation:
-        raise not_found("invocation", named)
     invocation = attempts.invocation_at(view, attempt.invocation)
     assert invocation is not None, "an attempt without its invocation"
     if not may_claim(view, admission, invocation):
         raise not_found("attempt", "the one that attempt_id names")
-    if admission.project is not None and admission.project.position != invocation.project:
-        raise not_found("project", str(request.project_id))
+    if isinstance(request.args, AttemptArgs) and request.args.invocation_id != invocation.invocation_id:
+        raise stale_lease("attempt_id is not an attempt of the invocation that invocation_id names")
+    try:
+        admission = _with_project(view, request, admission)
+        if admission.project is not None and admission.project.position != invocation.project:
+            raise not_found("project", str(request.project_id))
+    except Refusal:
+        refuse_stale(view, request, attempt, invocation)
+        raise
     return _of_invocation(admission, invocation, attempt)
+
+
+def refuse_stale(view: View, request: AnyRequest, attempt: AttemptRow, invocation: InvocationRow) -> None:
+    """Raises Refusal ``stale-lease`` unless the attempt that speaks is the current one."""
+    fence = getattr(request.args, "fence_epoch")  # noqa: B009
+    if invocation.state != "running" or not attempts.is_current(view, attempt, fence):
+        raise stale_lease(
+            f"this attempt no longer holds invocation {invocation.invocation_id}; stop, and claim again if "
+            f"it is queued"
+        )
 
 
 def _of_invocation(admission: Admission, invocation: InvocationRow, attempt: AttemptRow | None) -> Admission:

@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.families.participants import OWNERS_AUTHORITY, check_subject, refuse_archived
+from tallyd.families.participants import check_subject, refuse_archived
 from tallyd.families.shared.family import Family, read, write
 from tallyd.families.shared.results import Served, check_revision, optional, space_in
 from tallyd.ledger import ids, pages, skeleton, times
@@ -37,13 +37,16 @@ from tallystick.protocol.families.grants import (
     SpaceAccessGrantListArgs,
     SpaceAccessGrantRevokeArgs,
 )
-from tallystick.protocol.problems import invalid, not_found, stale_revision
+from tallystick.protocol.problems import invalid, not_found
 
 GRANT_SCHEMA: Final = "schema:space-access-grant-v1"
 REVOKE: Final = "revoke"
 
 LIFECYCLE: Final[dict[str, dict[str, str]]] = {"active": {REVOKE: "revoked"}, "revoked": {}}
 """The status after each thing that may be done, by the status before. Expiry is no status: it is derived."""
+
+SOURCE: Final = "policy-owner-local"
+"""What a grant rests on (KCP's word): the owner's own authority over this store."""
 
 _EPOCH: Final = 1
 """Of authorization: there is one authority, and it has not changed hands."""
@@ -117,7 +120,7 @@ def create(tx: Transaction, request: Request[SpaceAccessGrantCreateArgs], admiss
         space=space.position,
         subject_ref=args.subject_ref,
         revision=1,
-        source_ref=OWNERS_AUTHORITY,
+        source_ref=SOURCE,
         allowed_actions=skeleton.encode(args.allowed_actions).decode(),
         ceiling_ref=optional(args.classification_ceiling_ref),
         authorization_epoch=_EPOCH,
@@ -146,7 +149,7 @@ def revoke(tx: Transaction, request: Request[SpaceAccessGrantRevokeArgs], admiss
     check_revision(request, row.revision, f"grant {row.grant_id}")
     after = LIFECYCLE[row.status].get(REVOKE)
     if after is None:
-        raise stale_revision(row.revision, f"grant {row.grant_id} is {row.status} already")
+        raise invalid(f"grant {row.grant_id} is {row.status} already; there is nothing left to be revoked")
     row = msgspec.structs.replace(row, revision=row.revision + 1, status=after)
     tx.update("grants", {"position": row.position}, revision=row.revision, status=row.status)
     return _told(tx, space, row, "revoked", tx.new_id())

@@ -13,6 +13,7 @@ from tallyd.families.context import assemblies
 from tallyd.families.context.assemblies import AssemblyRow
 from tallyd.families.deployments import DeploymentRow
 from tallyd.families.shared.family import Family, read, write
+from tallyd.families.shared.fence import check_fence
 from tallyd.families.shared.results import Served, branch_of, check_revision, given, optional, space_in
 from tallyd.ledger import attempts, ids, pages, skeleton, times
 from tallyd.ledger.attempts import InvocationRow
@@ -278,11 +279,12 @@ def cancel(tx: Transaction, request: Request[InvocationCancelArgs], admission: A
     return Applied(result=record(row), revision=row.revision)
 
 
-def cancel_child(_tx: Transaction, request: Request[InvocationCancelArgs], _admission: Admission) -> Applied:
-    """``invocation_cancel`` on the worker socket: an attempt has no children here, so there is nothing to be
-    found, whatever has become of the attempt (KCP section 2).
+def cancel_child(tx: Transaction, request: Request[InvocationCancelArgs], admission: Admission) -> Applied:
+    """``invocation_cancel`` on the worker socket: an attempt that may act has no children here, so there is
+    nothing to be found (KCP section 2).
     """
     args = request.args
+    check_fence(tx, request, admission)
     raise not_found("child invocation of this attempt", args.invocation_id)
 
 

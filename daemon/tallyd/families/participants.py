@@ -275,13 +275,11 @@ def refuse_archived(space: SpaceRow) -> None:
 
 
 def _check_done(request: AnyRequest, space: SpaceRow, row: ParticipantRow, done: str) -> None:
-    """Revision, space, status. Raises Refusal ``stale-revision`` or ``invalid``."""
+    """Revision, space, status, in this order. Raises Refusal ``stale-revision`` or ``invalid``."""
     check_revision(request, row.revision, f"participant {row.participant_id}")
     refuse_archived(space)
     if done not in LIFECYCLE[row.status]:
-        raise stale_revision(
-            row.revision, f"participant {row.participant_id} is {row.status}: no {done} of it while it is"
-        )
+        raise invalid(f"participant {row.participant_id} is {row.status}: no {done} of it while it is")
 
 
 def _insert(tx: Transaction, row: ParticipantRow) -> None:

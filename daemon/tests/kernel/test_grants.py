@@ -75,7 +75,7 @@ def test_a_grant_says_who_may_what_until_when(kernel: Kernel, space: Json) -> No
         "space_id": space["space_id"],
         "subject_ref": "prin-guest",
         "revision": 1,
-        "source_membership_or_policy_ref": "auth-local-uds",
+        "source_membership_or_policy_ref": "policy-owner-local",
         "allowed_actions": ["contribution_append", "reaction_set"],
         **more,
         "authorization_epoch": 1,
@@ -113,13 +113,14 @@ def test_the_lifecycle_is_two_statuses() -> None:
 
 
 def test_a_grant_is_taken_back_once(kernel: Kernel, space: Json) -> None:
-    """Again it is stale, after its revision was compared; it stays listed as revoked."""
+    """Again it is invalid, after its revision was compared; it stays listed as revoked."""
     grant = create(kernel, space)["result"]
     taken = revoke(kernel, space, grant, rev=1)
     assert taken["result"] == {**grant, "revision": 2, "status": "revoked"}
-    refused = revoke(kernel, space, grant)
+    refused = revoke(kernel, space, grant, rev=1)
     assert kernel.problem(refused) == "stale-revision"
     assert refused["problem"]["ext"] == {"dev.kovee.recovery.stale-revision": {"current_revision": 2}}
+    assert kernel.problem(revoke(kernel, space, grant)) == "invalid"
     assert listed(kernel, space) == [taken["result"]]
 
 

@@ -41,9 +41,9 @@ context_assembly_show                | ok       | invalid  | unknown  | unknown 
 invocation_create                    | ok       | invalid  | unknown  | unknown | unknown | unknown
 invocation_show                      | ok       | invalid  | unknown  | unknown | unknown | unknown
 invocation_list                      | ok       | invalid  | unknown  | unknown | unknown | unknown
-invocation_cancel                    | ok       | surface  | nothing  | nothing | nothing | surface
+invocation_cancel                    | ok       | surface  | nothing  | stale   | nothing | surface
 invocation_claim                     | unknown  | unknown  | invalid  | invalid | invalid | ok
-invocation_complete                  | unknown  | unknown  | ok       | stale   | nothing | surface
+invocation_complete                  | unknown  | unknown  | ok       | stale   | nothing | invalid
 events_read                          | ok       | invalid  | unknown  | unknown | unknown | unknown
 events_wait                          | ok       | invalid  | unknown  | unknown | unknown | unknown
 event_payload                        | ok       | invalid  | unknown  | unknown | unknown | unknown
@@ -101,7 +101,7 @@ assistant_alias_list                 | admitted | invalid  | unknown  | unknown 
 assistant_alias_update               | admitted | invalid  | unknown  | unknown | unknown | unknown
 assistant_alias_revoke               | admitted | invalid  | unknown  | unknown | unknown | unknown
 application_event_emit               | unknown  | unknown  | admitted | stale   | nothing | invalid
-model_complete                       | unknown  | unknown  | admitted | admitted | nothing | invalid
+model_complete                       | unknown  | unknown  | admitted | stale   | nothing | invalid
 artifact_upload_begin                | admitted | invalid  | unknown  | unknown | unknown | unknown
 artifact_upload_show                 | admitted | invalid  | unknown  | unknown | unknown | unknown
 artifact_upload_credential           | admitted | invalid  | unknown  | unknown | unknown | unknown
@@ -137,8 +137,7 @@ tallystick_artifact_list             | admitted | invalid  | unknown  | unknown 
 tallystick_artifact_get              | admitted | invalid  | unknown  | unknown | unknown | unknown
 """
 """An attempt that is named where the operation takes none is ``invalid``: arguments are closed. A claim names
-an invocation and no attempt. A worker that cancels finds nothing: an attempt has no children. Nobody has a
-model, whose turn ever it is."""
+an invocation and no attempt. A worker that cancels finds nothing: an attempt has no children."""
 
 ADMITTED: Final = "admitted"
 """Let in by everything that judges who calls and how; what it then names need not be there."""

@@ -121,7 +121,7 @@ def _record(
     frontier_digits = tx.new_id()
     tx.register(frontier_digits)
     frontier = frontiers.pin_row(tx, space, frontier_digits)
-    joined = {row.classification for _, row in contributions} | {row.classification for _, row in relations}
+    joined = {row.classification for _, row in contributions}
     total = sum(row.size for _, row in contributions)
     said: dict[str, object] = {
         "assembly_id": ids.text("casm", tx.new_id()),

@@ -16,9 +16,19 @@ from tallyd.ledger.view import SpaceRow
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.families.contributions import ObjectRef, RelationAssertArgs
-from tallystick.protocol.problems import cycle, not_found, stale_revision
+from tallystick.protocol.problems import cycle, stale_revision
 
 RELATION_SCHEMA: Final = "schema:space-relation-v1"
+_DIGESTED: Final = (
+    "space_id",
+    "origin_branch_id",
+    "branch_sequence",
+    "kind",
+    "from_ref",
+    "to_ref",
+    "rationale_ref",
+)
+"""The members of a relation's digest, as KCP's recordings have it; null for what is not there."""
 
 
 def assert_(tx: Transaction, request: Request[RelationAssertArgs], admission: Admission) -> Applied:
@@ -78,7 +88,7 @@ def _write(
     }
     if rationale is not None:
         said["rationale_ref"] = rationale
-    digest = bytes.fromhex(cod("kovee-relation", schema_ref, said))
+    digest = bytes.fromhex(cod("kovee-relation", schema_ref, {name: said.get(name) for name in _DIGESTED}))
     said["digest"] = digest.hex()
     tx.insert(
         "relations",
