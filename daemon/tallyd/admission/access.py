@@ -26,10 +26,14 @@ from typing import Final
 import msgspec
 
 from tallyd.ledger.view import SpaceRow, View
+from tallystick.protocol.registry import OPERATIONS
 
 READ: Final = "read"
 CONTRIBUTE: Final = "contribute"
 STEWARD: Final = "steward"
+
+ACTIONS: Final = frozenset(operation.name for operation in OPERATIONS) | {READ, CONTRIBUTE, STEWARD}
+"""What a grant can allow. Other words, which an earlier version took, allow nothing."""
 
 _WRITERS: Final = frozenset({"contributor", "steward"})
 
@@ -97,8 +101,10 @@ def _grants(view: View, actor: str, space: SpaceRow) -> Rights:
         (actor, space.position, now),
     )
     for allowed, ceiling in rows:
-        actions.update(msgspec.json.decode(allowed, type=list[str]))
-        ceilings.append(ceiling)
+        known = _allowed(allowed)
+        if known:
+            actions |= known
+            ceilings.append(ceiling)
     return Rights(
         reads=bool(actions),
         writes=bool(actions & {CONTRIBUTE, STEWARD}),
@@ -136,12 +142,17 @@ def is_member(view: View, actor: str, project: int) -> bool:
     )
     if participates is not None:
         return True
-    granted = view.one(
-        "SELECT 1 FROM grants AS g JOIN spaces AS s ON s.position = g.space WHERE g.subject_ref = ? AND "
-        "s.project = ? "
-        "AND g.status = 'active' AND (g.expires_ms IS NULL OR g.expires_ms > ?) LIMIT 1",
+    granted = view.all(
+        "SELECT g.allowed_actions FROM grants AS g JOIN spaces AS s ON s.position = g.space "
+        "WHERE g.subject_ref = ? AND s.project = ? AND g.status = 'active' "
+        "AND (g.expires_ms IS NULL OR g.expires_ms > ?)",
         actor,
         project,
         view.wall_ms(),
     )
-    return granted is not None
+    return any(_allowed(str(actions)) for (actions,) in granted)
+
+
+def _allowed(actions: str) -> frozenset[str]:
+    """What of a grant's words allows anything."""
+    return ACTIONS.intersection(msgspec.json.decode(actions, type=list[str]))

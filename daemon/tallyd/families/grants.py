@@ -7,10 +7,10 @@ active      revoked
 revoked     refused
 =========== =========
 
-``allowed_actions`` are the words ``read``, ``contribute`` and ``steward``, or names of operations; other
-words are kept and allow nothing (``admission.access``). A grant reaches up to its classification ceiling, and
-until it expires: it then allows nothing, and is shown as ``expired``, though nothing of it has been written
-anew. Taking one back works in an archived space as well.
+``allowed_actions`` are the words ``read``, ``contribute`` and ``steward``, or names of operations
+(``admission.access``); other words are refused, and allow nothing where an earlier version kept them. A grant
+reaches up to its classification ceiling, and until it expires: it then allows nothing, and is shown as
+``expired``, though nothing of it has been written anew. Taking one back works in an archived space as well.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
+from tallyd.admission.access import ACTIONS, CONTRIBUTE, READ, STEWARD
+from tallyd.families import deployments
 from tallyd.families.participants import check_subject, refuse_archived
 from tallyd.families.shared.family import Family, read, write
 from tallyd.families.shared.results import Served, check_revision, optional, space_in
@@ -113,6 +115,7 @@ def create(tx: Transaction, request: Request[SpaceAccessGrantCreateArgs], admiss
     check_revision(request, space.revision, f"space {space.space_id}")
     refuse_archived(space)
     check_subject(tx, args.subject_ref)
+    _check_grantee(tx, args)
     expires_at = optional(args.expires_at)
     row = GrantRow(
         position=tx.position,
@@ -133,6 +136,32 @@ def create(tx: Transaction, request: Request[SpaceAccessGrantCreateArgs], admiss
     tx.insert("grants", **{field: getattr(row, field) for field in row.__struct_fields__})
     tx.wake(row.subject_ref)
     return _told(tx, space, row, "created", row.id)
+
+
+SUBJECTS: Final = ("agent-", "prin-", "asstdep-")
+"""How the ids of those begin to whom something can be granted."""
+
+
+def _check_grantee(tx: Transaction, args: SpaceAccessGrantCreateArgs) -> None:
+    """Raises Refusal ``invalid`` for actions that there are not, and for what is no id of a subject;
+    ``not-found`` for a deployment that is not there. Principals beside the owner are KCP's: they are kept,
+    and no channel speaks as one.
+    """
+    unknown = sorted(set(args.allowed_actions) - ACTIONS)
+    if unknown:
+        raise invalid(
+            f"$.args.allowed_actions: {', '.join(unknown[:8])}: there is no such action; name operations, or "
+            f"{READ}, {CONTRIBUTE} or {STEWARD}"
+        )
+    subject = args.subject_ref
+    if not subject.startswith(SUBJECTS):
+        raise invalid(
+            f"$.args.subject_ref {subject} is nobody's id; a grant is for an agent ({SUBJECTS[0]}…), a "
+            f"principal ({SUBJECTS[1]}…) or a deployment ({SUBJECTS[2]}…)"
+        )
+    deployment = subject.removeprefix("asstdep-")
+    if deployment != subject and deployments.find(tx, deployment) is None:
+        raise not_found("deployment", deployment)
 
 
 def _still_to_come(tx: Transaction, expires_at: str) -> int:

@@ -226,10 +226,10 @@ def test_the_wider_of_two_ceilings_counts(kernel: Kernel, space: Json) -> None:
 
 def test_the_list_goes_on_over_its_snapshot(kernel: Kernel, space: Json) -> None:
     """Page by page, in the order in which they were given; those given meanwhile are of the next."""
-    made = [create(kernel, space, f"do_{n}")["result"] for n in range(3)]
+    made = [create(kernel, space, action)["result"] for action in ("read", "contribute", "steward")]
     args = {"space_id": space["space_id"], "limit": 2}
     page = kernel.read(LIST, args, project=space["project_id"])["result"]
-    create(kernel, space, "late")
+    create(kernel, space, "reaction_set")
     more = {**args, "after": page["next"], "snapshot": page["snapshot"]}
     rest = kernel.read(LIST, more, project=space["project_id"])["result"]
     assert page["items"] + rest["items"] == made
