@@ -127,14 +127,17 @@ class Scene:
     """See the module. ``agents`` are by their parts in its spaces (``ROLES``).
 
     ``things`` are there for everybody to ask for. Every method makes something new: what can be changed, or
-    done with, once only.
+    done with, once only. A second scene of one daemon has a project and agents of its own, whose names begin
+    with ``called``.
     """
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, called: str = "") -> None:
         self.owner = Actor(paths)
         self._number = count()
         self.project = str(self.owner.done("project_create", {"name": "kitchen"})["project_id"])
-        self.agents = {name: add_agent(self.owner, name, deployments=[DEPLOYMENT]) for name in ROLES}
+        self.agents = {
+            name: add_agent(self.owner, called + name, deployments=[DEPLOYMENT]) for name in ROLES
+        }
         self.things = self._things()
         self.attempt = self.new_attempt()
         self.stale = self._stale()
@@ -195,8 +198,8 @@ class Scene:
     def relate(self, space: Space, one: JsonObject, other: JsonObject) -> JsonObject:
         return self.done("relation_assert", relation_args(space, one, other), ext=AT_HEAD)
 
-    def invocation(self, space: Space, assembly: JsonObject | None = None) -> JsonObject:
-        return self.done("invocation_create", invocation_args(space, assembly))
+    def invocation(self, space: Space, assembly: JsonObject | None = None, **more: object) -> JsonObject:
+        return self.done("invocation_create", {**invocation_args(space, assembly), **more})
 
     def lens(self, space: Space) -> JsonObject:
         said = {"space_id": space.space_id, "kind": "custom", "visibility": "shared"}

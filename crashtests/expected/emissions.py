@@ -53,7 +53,7 @@ ENTRIES: Final = (
         WORKER,
         "model_complete",
         "write worker_fenced R R prompt,system",
-        callers="admitted admitted nothing invalid",
+        callers="admitted stale nothing invalid",
         agents=NOBODY,
         binding=BOUND,
         right=lambda _: _MODEL,

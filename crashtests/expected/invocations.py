@@ -87,7 +87,7 @@ ENTRIES: Final = (
         WORKER,
         "invocation_cancel",
         "write worker_fenced R R reason",
-        callers="nothing nothing nothing surface",
+        callers="nothing stale nothing surface",
         agents=NOBODY,
         events="dev.kovee.invocation.canceled.v1",
         binding=BOUND,

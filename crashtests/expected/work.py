@@ -25,7 +25,7 @@ ENTRIES: Final = (
         WORKER,
         "invocation_complete",
         "write worker_fenced R O -",
-        callers="ok stale nothing surface",
+        callers="ok stale nothing invalid",
         agents=NOBODY,
         events="dev.kovee.invocation.succeeded.v1",
         binding=BOUND_AND_NAMED,

@@ -236,7 +236,7 @@ def test_a_client_names_no_attempt(name: str, binding: dict[str, Any]) -> None:
     assert refused(request, CLIENT)[0] is Kind.FORBIDDEN_SURFACE
 
 
-@pytest.mark.parametrize("name", [*DUAL, "invocation_complete"])
+@pytest.mark.parametrize("name", DUAL)
 @pytest.mark.parametrize("missing", [["attempt_id", "fence_epoch"], ["attempt_id"], ["fence_epoch"]])
 def test_a_worker_names_its_attempt(name: str, missing: list[str]) -> None:
     """Without the binding, or with half of it, a worker's command is forbidden."""

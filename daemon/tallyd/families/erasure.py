@@ -136,6 +136,7 @@ def redact(tx: Transaction, request: Request[ContributionRedactArgs], admission:
     if not admission.sees(tx, space):
         raise not_found("contribution", ref)
     _check_steward(tx, request, admission, space)
+    objects.refuse_unreachable(tx, admission, space, target.classification, ref)
     check_revision(request, space.revision, f"space {space.space_id}")
     refuse_second(tx, ref, target, REDACTED)
     carried = artifact_rows.carried_by(tx, target.position)
@@ -170,7 +171,7 @@ def erase(tx: Transaction, request: Request[TallystickEraseArgs], admission: Adm
         rows = [_row_of_event(tx, subject)]
     if not _seen(tx, admission, rows[0]):
         raise not_found(what, subject)
-    _check_may_erase(tx, request, admission, subject, rows[0])
+    _check_may_erase(tx, request, admission, subject, rows)
     _refuse_contribution(rows[0])
     bodies = sorted({body for row in rows for body in _bodies(row)})
     alive = [body for body in bodies if tx.one("SELECT 1 FROM bodies WHERE body = ?", body) is not None]
@@ -277,22 +278,23 @@ def _seen(tx: Transaction, admission: Admission, row: LogRow) -> bool:
 
 
 def _check_may_erase(
-    tx: Transaction, request: AnyRequest, admission: Admission, subject: str, row: LogRow
+    tx: Transaction, request: AnyRequest, admission: Admission, subject: str, rows: list[LogRow]
 ) -> None:
-    """Stewards of the space that it stands in; the owner everywhere."""
+    """Stewards of the space that it stands in, who may read it; the owner everywhere."""
     if admission.agent is None:
         return
-    space = _space_of(tx, row)
+    space = _space_of(tx, rows[0])
     if space is None:
         raise forbidden(f"{subject} stands in no space; erasing it is the owner's")
     _check_steward(tx, request, admission, space)
+    for row in rows:
+        objects.refuse_unreachable(tx, admission, space, str(row.classification), subject)
 
 
 def _space_of(tx: Transaction, row: LogRow) -> SpaceRow | None:
     assert row.stream is not None
     invocation = attempts.invocation_at(tx, row.stream)
-    position = row.stream if invocation is None else invocation.space
-    return None if position is None else tx.space_at(position)
+    return tx.space_at(row.stream) if invocation is None else attempts.space_of(tx, invocation)
 
 
 # --- behind it ----------------------------------------------------------------------------------------------

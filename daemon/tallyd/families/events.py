@@ -191,7 +191,7 @@ def payload(view: View, request: Request[EventPayloadArgs], admission: Admission
     if row is None or row.event_id != ids.digits("evt", args.event_id):
         raise not_found("event", args.event_id)
     if admission.project is not None and admission.project.position != row.project:
-        raise not_found("event in that project", args.event_id)
+        raise not_found("event", args.event_id)
     assert row.payload is not None
     assert row.schema_ref is not None
     assert row.classification is not None

@@ -98,11 +98,13 @@ class Transaction(View):
         leases: Leases,
         log_: Log,
     ) -> None:
-        super().__init__(db, keys, identity, ambient.wall_ms, BodyStore(keys.objects))
+        super().__init__(
+            db, keys, identity, lambda: log_.now_ms(ambient.wall_ms()), BodyStore(keys.objects)
+        )
         self.log = log_
         self.leases = leases
         self._ambient = ambient
-        self._new_uuid = Uuid7(lambda: ambient.wall_ms() * NS_A_MS, ambient.random)
+        self._new_uuid = Uuid7(lambda: self.wall_ms() * NS_A_MS, ambient.random)
         self._projects: dict[str, ProjectRow] = {}
         self._spaces: dict[str, SpaceRow] = {}
         self._inserts: dict[tuple[str, ...], str] = {}
@@ -119,7 +121,7 @@ class Transaction(View):
         self.actor = actor
         self.author = author
         self.causation = causation
-        self.now_ms = self._ambient.wall_ms()
+        self.now_ms = self.wall_ms()
         self.sensitive.clear()
         self.events: list[Event] = []
         self.state_rows: list[bytes] = []

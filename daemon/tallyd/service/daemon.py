@@ -132,8 +132,8 @@ class Daemon:
 
     def _make_clerk(self) -> Clerk:
         store, settings = self._store, self._options.settings
-        log = Log(store.writer)
-        tx = Transaction(store.writer, store.keys, store.identity, self._ambient, self._leases, log)
+        self._log = Log(store.writer)
+        tx = Transaction(store.writer, store.keys, store.identity, self._ambient, self._leases, self._log)
         self._tx = tx
         tx.orders, tx.event_checks = settings.as_orders(), WIRING.event_checks
         return Clerk(
@@ -269,7 +269,12 @@ class Daemon:
 
     def _new_reader(self) -> Reader:
         store = self._store
-        view = View(store.reader(), store.keys, store.identity, self._ambient.wall_ms)
+        view = View(
+            store.reader(),
+            store.keys,
+            store.identity,
+            lambda: self._log.now_ms(self._ambient.wall_ms()),
+        )
         view.orders, view.event_checks = self._options.settings.as_orders(), WIRING.event_checks
         return Reader(view, self._gate)
 

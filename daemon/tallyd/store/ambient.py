@@ -21,6 +21,9 @@ WALL_MS_MAX: Final = 253_339_228_800_000
 upload's end) has to have them too.
 """
 
+_MONOTONIC: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux's monotonic clock stands still while the machine sleeps; macOS' does not."""
+
 
 class Ambient(Protocol):
     """What a transaction's context takes time and randomness from."""
@@ -29,7 +32,9 @@ class Ambient(Protocol):
         """Unix time in milliseconds; it may jump, in both directions."""
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; it never goes back."""
+        """Seconds from an arbitrary start; it never goes back, and counts the time that the machine sleeps,
+        where the system can tell.
+        """
 
     def random(self, count: int, /) -> bytes:
         """``count`` bytes that nobody can guess."""
@@ -44,7 +49,7 @@ class SystemAmbient:
         return time.time_ns() // 1_000_000
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return time.clock_gettime(_MONOTONIC)
 
     def random(self, count: int, /) -> bytes:
         return os.urandom(count)

@@ -31,27 +31,27 @@ proposed to_muted     invalid
 proposed to_proposed  invalid
 proposed to_revoked   invalid
 proposed remove       revoked
-active   activate     stale-revision
+active   activate     invalid
 active   update       active
 active   to_active    active
 active   to_muted     muted
 active   to_proposed  invalid
 active   to_revoked   invalid
 active   remove       revoked
-muted    activate     stale-revision
+muted    activate     invalid
 muted    update       muted
 muted    to_active    active
 muted    to_muted     muted
 muted    to_proposed  invalid
 muted    to_revoked   invalid
 muted    remove       revoked
-revoked  activate     stale-revision
-revoked  update       stale-revision
-revoked  to_active    stale-revision
-revoked  to_muted     stale-revision
-revoked  to_proposed  stale-revision
-revoked  to_revoked   stale-revision
-revoked  remove       stale-revision
+revoked  activate     invalid
+revoked  update       invalid
+revoked  to_active    invalid
+revoked  to_muted     invalid
+revoked  to_proposed  invalid
+revoked  to_revoked   invalid
+revoked  remove       invalid
 """
 ROWS = [tuple(line.split()) for line in LIFECYCLE.strip().splitlines()]
 STATUSES = ("proposed", "active", "muted", "revoked")

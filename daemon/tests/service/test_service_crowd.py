@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Final
 
 import pytest
-from agents.scene import Actor, add_agent
 from harness.home import DEATH_SECONDS_MAX
 from harness.wire import Wire, request
+from scene import Actor, add_agent
 from world import CLIENT, World
 
 from .process import Place, command_of, environment_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 import pytest
-from erasure_cells import await_erased
+from erasing import await_erased
 from harness.files import contents
 from harness.home import Home
 from harness.wire import Request, Wire, request

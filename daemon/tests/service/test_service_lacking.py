@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from agents.scene import Actor, add_agent
 from harness.wire import Wire, ask, request
+from scene import Actor, add_agent
 from world import CLIENT, World
 
 from tallyd.store.refusals import ExitCode

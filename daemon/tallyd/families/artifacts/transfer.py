@@ -133,7 +133,8 @@ def range_of(view: View, row: rows.ArtifactRow, offset: int, length: int | None)
     assert row.sealed_storage_version is not None
     if offset > row.size:
         raise invalid(f"$.args.offset: artifact {row.artifact_id} has {row.size} bytes")
-    view.note(row.classification_ref, row.artifact_id)
+    for classification in rows.classes_of(view, row):
+        view.note(classification, row.artifact_id)
     keys = view.object_keys(row.keys)
     assert keys is not None, "an available artifact without its keys"
     return Range(

@@ -44,9 +44,7 @@ def relation_list(view: View, request: Request[TallystickRelationListArgs], admi
     args = request.args
     space = space_in(view, admission, args.space_id)
     kind, ref = optional(args.kind), optional(args.object_ref)
-    end = None if ref is None else objects.in_space(view, space, ref)
-    if ref is not None and end is None:
-        raise not_found("object in this space", ref)
+    end = None if ref is None else objects.referable(view, admission, space, ref)
     asked = pages.ask(f"list:relations:{space.space_id}", args, (kind, ref))
     wanted = Narrowed(
         "(:kind IS NULL OR o.kind = :kind) AND (:end IS NULL OR :end IN (o.from_object, o.to_object))",
