@@ -17,7 +17,7 @@ from harness.dumps import differences, dump_live
 from harness.wire import Reply
 from scene import Actor, Scene
 from service.process import Tallyd, homes
-from world import DEPLOYMENT, FAR, WORKER, attempt_of
+from world import CLIENT, DEPLOYMENT, FAR, WORKER, Attempt, attempt_of
 
 from tallystick.protocol.operation import AnyOperation, Kind
 
@@ -49,12 +49,19 @@ class Siege(NamedTuple):
     scene: Scene
     agent: Actor
     hidden: list[str]
+    prepared: dict[str, JsonObject]
+    """What is made once for all attacks, by operation: later on the project has too many frontiers for it."""
 
     def right_args(self, operation: AnyOperation) -> JsonObject:
         """Arguments with which the attacker could do it; a worker's under a new attempt of its own."""
         taken = self.scene.invocation(self.scene.things.space)
         claimed = self.agent.done("invocation_claim", {"invocation_id": taken["invocation_id"]}, to=WORKER)
-        return right_args(self.scene, operation, attempt_of(claimed))
+        return self.args_under(operation, attempt_of(claimed))
+
+    def args_under(self, operation: AnyOperation, attempt: Attempt) -> JsonObject:
+        """The same under an attempt that is there."""
+        known = self.prepared.get(operation.name)
+        return dict(known) if known is not None else right_args(self.scene, operation, attempt)
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +71,11 @@ def siege() -> Iterator[Siege]:
         scene, elsewhere = Scene(running.paths), Scene(running.paths, called="other ")
         agent = scene.agents["steward"]
         seen = ids_in(told_of(scene.owner, scene.project))
+        prepared = {
+            one.name: right_args(scene, one, scene.attempt)
+            for one in OPERATIONS
+            if one.socket is CLIENT and "change_id" in one.arguments.__struct_fields__
+        }
         attempt_id, space_id = _hide_a_space(scene)
         beside = [one for one in told_of(scene.owner, scene.project) if one["stream_id"] == space_id]
         _put_into_no_space(elsewhere)
@@ -71,7 +83,8 @@ def siege() -> Iterator[Siege]:
         untold = ids_in(attempt_id, elsewhere.upload, elsewhere.attempt, elsewhere.things)
         hidden = [*one_of_each(ids_in(other) - seen), *one_of_each(ids_in(beside) - seen)]
         hidden += [*one_of_each_type(other), *one_of_each_type(beside), *one_of_each(untold)]
-        yield Siege(scene, agent, sorted({one for one in hidden if not one.startswith("agent-")}))
+        hidden = sorted({one for one in hidden if not one.startswith("agent-")})
+        yield Siege(scene, agent, hidden, prepared)
 
 
 def _put_into_no_space(elsewhere: Scene) -> None:
@@ -169,7 +182,7 @@ def test_who_may_only_read_writes_nothing(role: str, operation: AnyOperation, si
     nothing: it is refused, and nothing in the store changes but the log of refusals.
     """
     scene, agent = siege.scene, siege.scene.agents[role]
-    args = right_args(scene, operation, scene.attempt)
+    args = siege.args_under(operation, scene.attempt)
     before = dump_live(scene.owner.paths)
     replies = []
     for project in places(scene, operation):
