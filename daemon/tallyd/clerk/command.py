@@ -81,9 +81,7 @@ class CommandRunner:
         return self._run_command(member)
 
     def _record_access(self, record: AccessRecord) -> Answer:
-        """Its row; beyond what is written of one actor's reads in a minute it is counted, in a row that is there
-        already.
-        """
+        """Its row; beyond what is written of one actor's reads in a minute it is counted alone."""
         actor = record.speaker.actor
         self._tx.begin_command(actor, actor, None)
         self._write_due_counts()
