@@ -35,7 +35,7 @@ from tallyd.clerk.members import (
     SystemCommand,
     problem_answer,
 )
-from tallyd.clerk.refusals import SUPPRESSED_BEGIN, RefusalMeter
+from tallyd.clerk.refusals import READS, REFUSALS, SUPPRESSED_BEGIN, RefusalMeter
 from tallyd.ledger import ids, log
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Idle, Refused, Transaction
@@ -84,8 +84,13 @@ class CommandRunner:
         return self._run_command(member)
 
     def _record_access(self, record: AccessRecord) -> Answer:
-        self._tx.begin_command(record.speaker.actor, record.speaker.actor, None)
-        entries.append_access(self._tx, record)
+        """Its row; beyond what is written of one actor's reads in a minute it is counted alone."""
+        actor = record.speaker.actor
+        self._tx.begin_command(actor, actor, None)
+        self._write_due_counts()
+        written = self._refusals.count(actor, READS, self._ambient.monotonic())
+        if written != "suppress":
+            entries.append_access(self._tx, record, SUPPRESSED_BEGIN if written == "begin" else None)
         return RECORDED
 
     # --- a command ------------------------------------------------------------------------------------------
@@ -230,7 +235,7 @@ class CommandRunner:
     def _write_refusal(self, command: Command, admission: Admission | None, problem: Problem) -> None:
         """Writes the one row that is left of a refused command, unless its actor has had too many lately."""
         self._write_due_counts()
-        written = self._refusals.refused(command.speaker.actor, self._ambient.monotonic())
+        written = self._refusals.count(command.speaker.actor, REFUSALS, self._ambient.monotonic())
         if written == "suppress":
             return
         meta = command.request.meta
@@ -241,8 +246,8 @@ class CommandRunner:
 
     def _write_due_counts(self) -> None:
         """Before an audited command's row come the counts of refusals that were suppressed until now."""
-        for actor, count in self._refusals.due(self._ambient.monotonic()):
-            entries.append_suppressed(self._tx, actor, count)
+        for actor, what, count in self._refusals.due(self._ambient.monotonic()):
+            entries.append_suppressed(self._tx, actor, what, count)
 
 
 # --- helpers ------------------------------------------------------------------------------------------------
