@@ -8,16 +8,20 @@ import sys
 from typing import Final
 
 import pytest
+from entries import Entry
+from expected import ENTRIES
 from harness.wire import Reply, Request, Wire
+from scene import Scene
 from service.process import Place, Tallyd
-
-from .scene import FIXED, MAKES, Scene
 
 LAST: Final = ["deployment_drain", "deployment_activate"]
 """What others stand on ends with these, so they come after them."""
 NOT_HERE: Final = {"tallystick_shutdown", "model_complete"}
 """The first ends the daemon; the second is always `unavailable`."""
-OPERATIONS: Final = [*sorted({*FIXED, *MAKES} - NOT_HERE - {*LAST}), *LAST]
+TRIED: Final = sorted(
+    (entry for entry in ENTRIES.values() if entry.name not in NOT_HERE),
+    key=lambda entry: (entry.name in LAST, entry.name),
+)
 
 
 def lowest_free(pid: int) -> int:
@@ -31,13 +35,18 @@ def test_each_operation_without_descriptors(home: Place) -> None:
     """Each is answered, or `unavailable`, and none is a defect; the same works when files may be opened."""
     with Tallyd(home) as daemon:
         scene = Scene(daemon.paths)
-        for operation in OPERATIONS:
-            reply = _while_lacking(daemon, scene.right(operation))
-            assert reply.raw, operation
-            assert reply.kind != "internal", (operation, reply.value)
-            again = scene.owner.send(scene.right(operation))
-            assert again.kind not in ("internal", "unavailable"), (operation, again.value)
+        for entry in TRIED:
+            reply = _while_lacking(daemon, _right(scene, entry))
+            assert reply.raw, entry
+            assert reply.kind != "internal", (str(entry), reply.value)
+            again = scene.owner.send(_right(scene, entry))
+            assert again.kind not in ("internal", "unavailable"), (str(entry), again.value)
         assert "defect" not in daemon.log(), daemon.log()
+
+
+def _right(scene: Scene, entry: Entry) -> Request:
+    """What is right of a worker is asked under an attempt of its own: it may end with it."""
+    return scene.right(entry, scene.new_attempt() if entry.binding else None)
 
 
 def _while_lacking(daemon: Tallyd, asked: Request) -> Reply:
