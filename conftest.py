@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent / "sdk" / "tests"))
+# What suites share: KCP's data as a judge, the harness, and what is expected of each family.
+sys.path.extend(str(Path(__file__).parent / shared) for shared in ("sdk/tests", "crashtests"))
 
 from promises import Keeper, is_whole
 

@@ -13,12 +13,12 @@ from cells import (
     judge_diagnosis,
     judge_effect,
 )
-from effects import CLIENT, EFFECTS, Place
+from expected import find_cell
 from harness.dumps import differences, dump_copy, dump_live, new_entries
 from harness.wire import Request, Wire, ask
 from world import Space, World
 
-_APPEND: Final = EFFECTS[Place("contribution_append", CLIENT)][""]
+_APPEND: Final = find_cell("contribution_append").rows
 PAIR: Final = (
     *(effect for effect in _APPEND if effect.action == "insert"),
     *_APPEND,

@@ -14,11 +14,10 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, NoReturn
 
-from effects import CLIENT, EFFECTS, REFUSED, Place
+from effects import REFUSED, Place, Rows
 from harness.control import CONTROL_VARIABLE, Control
 from harness.dumps import (
     Dump,
-    Effect,
     counted,
     differences,
     dump_copy,
@@ -30,7 +29,7 @@ from harness.dumps import (
 )
 from harness.home import Daemon, Home
 from harness.wire import Reply, Request, Wire, ask, request
-from world import TERM_SECONDS, Prepared, World
+from world import CLIENT, TERM_SECONDS, Prepared, World
 
 from tallystick.paths import Paths
 from tallystick.protocol.operation import Socket
@@ -74,26 +73,27 @@ def broken(promise: Promise, detail: object) -> NoReturn:
 
 
 class Cell(NamedTuple):
-    """One operation in one situation. ``other`` are arguments that make another intent of the command."""
+    """One operation in one situation, and the rows that it touches there. ``other`` are arguments that make
+    another intent of the command.
+    """
 
     place: Place
     situation: str
     make: Callable[[World], Request]
     other: Callable[[World], dict[str, Any]]
+    rows: Rows
     lapses: bool = False
     """The leases have to run out before it is sent."""
     phases: tuple[str, ...] = PHASES
-    begun: tuple[Effect, ...] = ()
+    begun: Rows = ()
     """What is there at every phase before the last: the first transaction of a command that has two."""
     events: tuple[str, ...] = ()
     """Which of the registry's it tells by, where that is not each of them."""
+    run: Callable[[Run, Cell, str], None] | None = None
+    """How it is tried, where the daemon goes on by itself behind the command."""
 
     def __str__(self) -> str:
         return f"{self.place}" + (f" ({self.situation})" if self.situation else "")
-
-    @property
-    def declared(self) -> tuple[Effect, ...]:
-        return EFFECTS[self.place][self.situation]
 
 
 class Refusal(NamedTuple):
@@ -103,7 +103,7 @@ class Refusal(NamedTuple):
     situation: str
     make: Callable[[World], Request]
     kind: str
-    leaves: tuple[Effect, ...] = REFUSED
+    leaves: Rows = REFUSED
 
     def __str__(self) -> str:
         return f"{self.place} (refused: {self.situation})"
@@ -116,6 +116,30 @@ def armed(place: Place, phase: str) -> str:
 
 KEY: Final = "cell-1"
 """Of the one command that a cell is about."""
+NOWHERE: Final = "0" * 32
+"""The digits of ids that nothing has."""
+
+
+def client_cell(
+    operation: str,
+    rows: Rows,
+    args: dict[str, Any],
+    other: dict[str, Any],
+    *,
+    situation: str = "",
+    at: str | None = None,
+    names: tuple[str, str] | None = None,
+) -> Cell:
+    """A cell of a client's operation, on the project that the world knows as ``at`` (none: on no project).
+    ``names`` is a member of its arguments, and what the world knows its value as.
+    """
+
+    def make(world: World) -> Request:
+        named = {} if names is None else {names[0]: world.others[names[1]]}
+        project = None if at is None else world.others[at]
+        return request(CLIENT, operation, {**args, **named}, project=project, key=KEY)
+
+    return Cell(Place(operation, CLIENT), situation, make, lambda _: other, rows)
 
 
 # --- one cell, from its beginning to its end ----------------------------------------------------------------
@@ -156,13 +180,17 @@ def begin(prepared: Prepared, home: Home, cell: Cell, product: str | None = None
 
 def run_cell(run: Run, cell: Cell, phase: str) -> None:
     """All of a cell. Raises Broken."""
+    (cell.run or _run_cell)(run, cell, phase)
+
+
+def _run_cell(run: Run, cell: Cell, phase: str) -> None:
     sent = cell.make(run.world)
     crash(run, armed(cell.place, phase), sent)
     left = dump_copy(run.home.paths)
-    judge_crash(run.before, left, phase, cell.declared, cell.begun)
+    judge_crash(run.before, left, phase, cell.rows, cell.begun)
     if phase == "after_commit":
         judge_events(run.before, left, cell)
-    first = judge_retries(run, sent, left, phase, cell.declared)
+    first = judge_retries(run, sent, left, phase, cell.rows)
     judge_replay(run, sent, first, cell)
 
 
@@ -183,9 +211,7 @@ def crash(run: Run, abort: str, *sent: Request) -> None:
         broken(Promise.DIES, f"it ended with {code}: {daemon.log()}")
 
 
-def judge_crash(
-    before: Dump, left: Dump, phase: str, declared: tuple[Effect, ...], begun: tuple[Effect, ...] = ()
-) -> None:
+def judge_crash(before: Dump, left: Dump, phase: str, declared: Rows, begun: Rows = ()) -> None:
     """What the dead process left on the disk."""
     changes = differences(before, left)
     if phase != "after_commit":
@@ -200,7 +226,7 @@ def judge_events(before: Dump, left: Dump, cell: Cell) -> None:
     """The types of the events that are new, in their order: those that the registry names. A command that
     changes nothing tells nobody."""
     types = tuple(row["type"] for row in new_entries(before, left) if row["type"] is not None)
-    told = sum(effect.number for effect in cell.declared if effect.table == OUTBOX)
+    told = sum(effect.number for effect in cell.rows if effect.table == OUTBOX)
     named = cell.events or BY_SOCKET[cell.place.socket, cell.place.operation].events
     expected = named if told else ()
     if types != expected:
@@ -214,7 +240,7 @@ def judge_dense(dump: Dump) -> None:
         broken(Promise.DENSE, faults)
 
 
-def judge_retries(run: Run, sent: Request, left: Dump, phase: str, declared: tuple[Effect, ...]) -> Reply:
+def judge_retries(run: Run, sent: Request, left: Dump, phase: str, declared: Rows) -> Reply:
     """The daemon is started again, and the client sends the same twice. Returns the first reply."""
     daemon = run.start()
     with daemon:
@@ -231,7 +257,7 @@ def judge_retries(run: Run, sent: Request, left: Dump, phase: str, declared: tup
     return first
 
 
-def judge_effect(before: Dump, after: Dump, declared: tuple[Effect, ...], times: int = 1) -> None:
+def judge_effect(before: Dump, after: Dump, declared: Rows, times: int = 1) -> None:
     """In all, the command had its effect so many times; the outbox has been emptied by the stop."""
     expected = counted(tuple(effect for effect in declared if effect.table != OUTBOX) * times)
     found = effects(differences(before, after))

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from all_cells import REFUSALS, find_cell
 from batches import run_ten
 from cells import Broken, Promise, Run, begin, run_cell, run_refused
+from expected import REFUSALS, find_cell
 from harness.home import Home
 from world import Prepared
 

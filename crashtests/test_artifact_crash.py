@@ -15,12 +15,12 @@ from pathlib import Path
 import artifacts
 import pytest
 from cells import BETWEEN, PHASES, Run, armed, crash
-from effects import CLIENT, Place
+from effects import Place
 from harness.dumps import differences, dump_copy, dump_live
 from harness.files import contents
 from harness.home import Home
 from harness.wire import Wire, ask
-from world import Prepared
+from world import CLIENT, Prepared
 
 FINALIZE = Place("artifact_upload_finalize", CLIENT)
 SEALED_BY_THEN = {"after_seal_txn": False, "after_seal": True, "before_commit": True, "after_commit": True}

@@ -12,7 +12,7 @@ from typing import Final
 import apsw
 import pytest
 from cells import Promise, judge_diagnosis, judge_effect, wal_bytes
-from effects import EFFECTS, Place
+from expected import find_cell
 from harness.control import CONTROL_VARIABLE, DATABASE, LOG, SYNC_PIPE_VARIABLE, Control
 from harness.dumps import differences, dump_copy, dump_live, effects, without
 from harness.home import Daemon, Home
@@ -22,7 +22,7 @@ from world import CLIENT, Prepared
 from tallyd.store.refusals import ExitCode
 from tallystick.protocol.limits import WAL_GATE_BYTES
 
-APPEND: Final = EFFECTS[Place("contribution_append", CLIENT)][""]
+APPEND: Final = find_cell("contribution_append").rows
 FLUSH_MS: Final = 200
 READ_SECONDS_MAX: Final = 0.05
 WRITE_ERRORS: Final = {"full": apsw.SQLITE_FULL, "broken": apsw.SQLITE_IOERR_WRITE}

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from all_cells import CELLS, REFUSALS
 from cells import PHASES, Cell, Refusal, Run, begin, run_cell, run_refused
-from effects import EFFECTS, REFUSED, Merged, Place, of_operation
-from erasure_cells import ERASURE_CELLS, run_erasure
+from effects import REFUSED, Merged, Place, merged
+from expected import CELLS, PAGES, REFUSALS
 from harness.dumps import Effect
 from harness.home import Home
 from world import Prepared
 
-from tallystick.protocol.operation import AnyOperation, Kind, Socket
-from tallystick.protocol.registry import BY_SOCKET, OPERATIONS
+from tallystick.protocol.operation import AnyOperation, Kind
+from tallystick.protocol.registry import OPERATIONS
 
 Note = Callable[[str, object], None]
 
@@ -30,8 +29,7 @@ WRITES = [operation for operation in OPERATIONS if operation.kind is Kind.WRITE]
 def test_cell(prepared: Prepared, home: Home, cell: Cell, phase: str, record_property: Note) -> None:
     """Killed at that phase the store holds nothing of a command, or all of it; sent again it is done once."""
     record_property("cell", f"{cell}|{phase}")
-    run = run_erasure if cell in ERASURE_CELLS else run_cell
-    run(begin(prepared, home, cell), cell, phase)
+    run_cell(begin(prepared, home, cell), cell, phase)
 
 
 @pytest.mark.crash
@@ -49,31 +47,36 @@ def test_refused_cell(
 def test_every_write_has_a_cell() -> None:
     """No writing operation of the registry, on either socket, is without a cell, and no cell without one.
 
-    Two do nothing in any case yet, and are refused: a worker's cancel, and a call to a model. When that
-    changes, the registry declares their rows, and each needs a cell like all others.
+    Only what does nothing in any case yet, for which the registry declares no row, is without one, and is
+    tried refused. When that changes it needs a cell like all others.
     """
-    nothing = {Place("invocation_cancel", Socket.WORKER), Place("model_complete", Socket.WORKER)}
-    registered = {Place(operation.name, operation.socket) for operation in WRITES}
-    assert registered == {cell.place for cell in CELLS} | nothing
-    assert [BY_SOCKET[place.socket, place.operation].rows for place in nothing] == [(), ()]
+    registered = {Place(operation.name, operation.socket): operation for operation in WRITES}
+    tried = {cell.place for cell in CELLS}
+    assert tried <= registered.keys()
+    nothing = registered.keys() - tried
+    assert [str(place) for place in nothing if registered[place].rows] == []
     assert nothing <= {refusal.place for refusal in REFUSALS}
 
 
-def test_every_declared_situation_has_a_cell() -> None:
-    """What the suite's own table declares is what the cells try, situation by situation."""
-    declared = {(place, situation) for place, situations in EFFECTS.items() for situation in situations}
-    assert declared == {(cell.place, cell.situation) for cell in CELLS}
+def test_each_situation_is_tried_once_and_on_its_familys_page() -> None:
+    """A cell stands on the page of its operation's family, and no situation of an operation stands twice."""
+    for page in PAGES.values():
+        places = {Place(entry.name, entry.socket) for entry in page.entries}
+        assert {cell.place for cell in page.cells} | {each.place for each in page.refusals} <= places
+    situations = [str(case) for case in (*CELLS, *REFUSALS)]
+    assert len(set(situations)) == len(situations)
 
 
 @pytest.mark.parametrize("operation", WRITES, ids=lambda o: str(Place(o.name, o.socket)))
 def test_the_registry_declares_the_same_rows(operation: AnyOperation) -> None:
-    """The registry's rows of an operation, and the suite's own, were written apart and say the same."""
+    """The registry's rows of an operation, and those of its cells, were written apart and say the same."""
     declared = {
         (effect.table, effect.action): Merged(effect.count, frozenset(effect.columns))
         for effect in operation.rows
     }
     assert len(declared) == len(operation.rows), "a table stands twice with one action"
-    assert declared == of_operation(Place(operation.name, operation.socket))
+    place = Place(operation.name, operation.socket)
+    assert declared == merged(cell.rows for cell in CELLS if cell.place == place)
 
 
 @pytest.mark.parametrize("operation", WRITES, ids=lambda o: str(Place(o.name, o.socket)))

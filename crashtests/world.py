@@ -87,12 +87,7 @@ class World(NamedTuple):
 
     def relate(self, key: str, kind: str = "addresses") -> Request:
         """Question and evidence, related."""
-        args = {
-            **self.space.args,
-            "kind": kind,
-            "from_ref": reference(self.evidence),
-            "to_ref": reference(self.question),
-        }
+        args = relation_args(self.space, self.evidence, self.question, kind)
         return request(CLIENT, "relation_assert", args, project=self.project, key=key, ext=AT_HEAD)
 
     def assemble(self, key: str, purpose: str = "answer the question") -> Request:
@@ -122,16 +117,18 @@ def reference(contribution: JsonObject) -> JsonObject:
     }
 
 
-def append(project: str, space: Space, key: str, text: str, kind: str = "observation") -> Request:
-    args = {**space.args, "kind": kind, "body_parts": [{"media_type": "text/plain", "text": text}]}
-    return request(CLIENT, "contribution_append", args, project=project, key=key, ext=AT_HEAD)
+# --- arguments, and the requests that are made of them ------------------------------------------------------
+def append_args(space: Space, text: str, kind: str = "observation") -> JsonObject:
+    return {**space.args, "kind": kind, "body_parts": [{"media_type": "text/plain", "text": text}]}
 
 
-def assemble(
-    project: str, space: Space, key: str, items: list[JsonObject], purpose: str = "answer the question"
-) -> Request:
-    refs = [item["contribution_id"] for item in items]
-    args = {
+def relation_args(space: Space, one: JsonObject, other: JsonObject, kind: str = "addresses") -> JsonObject:
+    return {**space.args, "kind": kind, "from_ref": reference(one), "to_ref": reference(other)}
+
+
+def assembly_args(space: Space, refs: list[str], purpose: str = "answer the question") -> JsonObject:
+    """The first of what is required is also what triggers."""
+    return {
         **space.args,
         "audience_ref": DEPLOYMENT,
         "purpose": purpose,
@@ -139,21 +136,48 @@ def assemble(
         "required_refs": refs,
         "trigger_refs": refs[:1],
     }
+
+
+def invocation_args(space: Space, assembly: JsonObject | None = None, **more: object) -> JsonObject:
+    args = {
+        "assistant_deployment_id": DEPLOYMENT,
+        "assistant_deployment_revision": 1,
+        **space.args,
+        "deadline": FAR,
+        **more,
+    }
+    if assembly is not None:
+        args["context_assembly_ref"] = assembly["assembly_id"]
+        args["context_assembly_digest"] = assembly["digest"]
+    return args
+
+
+def reaction_args(space: Space, target: JsonObject, state: str, mark: str = "thanks") -> JsonObject:
+    pinned = reference(target)
+    return {
+        "space_id": space.space_id,
+        "target_ref": pinned["object_ref"],
+        "target_revision": pinned["revision"],
+        "target_digest": pinned["digest"],
+        "key": mark,
+        "state": state,
+    }
+
+
+def append(project: str, space: Space, key: str, text: str, kind: str = "observation") -> Request:
+    args = append_args(space, text, kind)
+    return request(CLIENT, "contribution_append", args, project=project, key=key, ext=AT_HEAD)
+
+
+def assemble(
+    project: str, space: Space, key: str, items: list[JsonObject], purpose: str = "answer the question"
+) -> Request:
+    args = assembly_args(space, [item["contribution_id"] for item in items], purpose)
     return request(CLIENT, "context_assembly_create", args, project=project, key=key)
 
 
 def invoke(project: str, key: str, space: Space, assembly: JsonObject | None, **args: object) -> Request:
-    said = {
-        "assistant_deployment_id": DEPLOYMENT,
-        "assistant_deployment_revision": 1,
-        **space.args,
-        "max_attempts": 2,
-        "deadline": FAR,
-        **args,
-    }
-    if assembly is not None:
-        said["context_assembly_ref"] = assembly["assembly_id"]
-        said["context_assembly_digest"] = assembly["digest"]
+    said = invocation_args(space, assembly, **{"max_attempts": 2, **args})
     return request(CLIENT, "invocation_create", said, project=project, key=key)
 
 
@@ -352,7 +376,7 @@ def _for_speakers(
     client: Wire, project: str, space: Space, question: JsonObject, evidence: JsonObject
 ) -> dict[str, str]:
     """A relation to be retracted, and a reaction that is there."""
-    args = {**space.args, "kind": "supports", "from_ref": reference(evidence), "to_ref": reference(question)}
+    args = relation_args(space, evidence, question, "supports")
     related = request(CLIENT, "relation_assert", args, project=project, key="w-related", ext=AT_HEAD)
     relation = client.ask(related).result["relation_id"]
     assert client.ask(react(project, space, "w-react", evidence, "present")).ok
@@ -375,13 +399,5 @@ def _for_erasure(client: Wire, project: str, space: Space, artifact_id: str) -> 
 def react(
     project: str, space: Space, key: str, target: JsonObject, state: str, mark: str = "thanks"
 ) -> Request:
-    pinned = reference(target)
-    args = {
-        "space_id": space.space_id,
-        "target_ref": pinned["object_ref"],
-        "target_revision": pinned["revision"],
-        "target_digest": pinned["digest"],
-        "key": mark,
-        "state": state,
-    }
+    args = reaction_args(space, target, state, mark)
     return request(CLIENT, "reaction_set", args, project=project, key=key)

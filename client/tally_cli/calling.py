@@ -8,7 +8,7 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, cast
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 
@@ -22,10 +22,12 @@ from tallystick.paths import Paths, resolve
 if TYPE_CHECKING:
     from msgspec import Struct
 
+    from tallystick.blocking import BlockingClient
     from tallystick.client import Client
     from tallystick.protocol.ijson import JsonValue
 
 P = ParamSpec("P")
+C = TypeVar("C", bound="BlockingClient")
 Record = Mapping[str, "JsonValue"]
 """A record as parsed JSON: the types of records cost a call at the shell half of its time."""
 
@@ -68,14 +70,25 @@ class Call:
 
     @cached_property
     def client(self) -> "Client":
-        """A client of a daemon that answers; it is started where it may be. Raises `Trouble`."""
+        """A client of a daemon that answers, with all its methods. Raises `Trouble`."""
         from tallystick.client import Client
 
+        return self._opened(Client)
+
+    @cached_property
+    def caller(self) -> "BlockingClient":
+        """The same without a method for each operation, which `client` takes a while to load."""
+        from tallystick.blocking import BlockingClient
+
+        return self._opened(BlockingClient)
+
+    def _opened(self, kind: "type[C]") -> "C":
+        """A client of that kind. The daemon is started where none runs and it may be. Raises `Trouble`."""
         if self.may_start:
             self.start()
         elif not answers(self.paths.client_socket):
             raise not_running(self.paths)
-        client = Client(
+        client = kind(
             self.paths.runtime_dir, self.paths.data_dir, actor=self.actor, credential=self.credential
         )
         click.get_current_context().call_on_close(client.close)
@@ -86,7 +99,7 @@ class Call:
         return self.reply(request).value
 
     def tell_all(self, records: Iterable[Record], members: tuple[str, ...]) -> None:
-        """Tell of a list: each record as JSON, or of each these members, as a row."""
+        """Print a list: each record as JSON, or these members of each as a row."""
         if self.printer.as_json:
             for record in records:
                 self.printer.object(record)
@@ -95,7 +108,7 @@ class Call:
         self.printer.table(headings, [[_cell(record, member) for member in members] for record in records])
 
     def made(self, record: Record, id_member: str, *more: str) -> None:
-        """Tell of something new: JSON as it is, into a pipe its id alone, on a terminal more beside it."""
+        """Print something new: all of it as JSON, its id alone into a pipe, more beside it on a terminal."""
         if self.printer.as_json:
             self.printer.object(record)
         elif self.printer.people:
@@ -105,7 +118,7 @@ class Call:
 
     def reply(self, request: "Request[object]") -> "Reply[Record]":
         """The whole reply to a call, its value as parsed JSON."""
-        return cast("Reply[Record]", self.client.raw(request))
+        return cast("Reply[Record]", self.caller.raw(request))
 
 
 def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
@@ -135,6 +148,10 @@ def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
 key_option = click.option(
     "--key", metavar="KEY", help="The idempotency key: the same key and words again are the same command."
 )
+reason_option = click.option(
+    "--reason", metavar="CLASS", default="unspecified", show_default=True,
+    help="A word for why: lowercase letters, digits and underscores. It is a label, and is never erased.",
+)  # fmt: skip
 
 
 def keyed(key: str | None) -> WriteOptions:

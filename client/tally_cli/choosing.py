@@ -85,6 +85,11 @@ def space_ref(space: Record) -> calls.SpaceRef:
     return calls.SpaceRef(text(space, "project_id"), text(space, "space_id"), text(space, "main_branch_id"))
 
 
+def choose_place(call: Call, project: str | None, space: str | None) -> calls.SpaceRef:
+    """Where the space is that is meant, in the project that is meant. Raises `Trouble` (exit 2)."""
+    return space_ref(choose_space(call, choose_project(call, project), space))
+
+
 def _only(found: list[Record], wanted: str | None, what: str, name: str, hint: str) -> Record:
     matching = found
     if wanted is not None:

@@ -1,4 +1,4 @@
-"""What a verb says, in three forms: JSON for programs, tab-separated lines for pipes, tables for people.
+"""What a verb prints, in three forms: JSON for programs, tab-separated lines for pipes, tables for people.
 
 A verb hands over values and never looks which form is wanted. With ``--json`` each object is one line of
 compact JSON, as the daemon gave it. Without it, and when stdout is no terminal, each row is one line whose

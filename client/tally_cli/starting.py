@@ -40,7 +40,7 @@ READY_SECONDS_MAX: Final = 30
 """A start after a crash replays the write-ahead log, which is bounded: seconds, not minutes. One that says
 how far it is with a migration is given longer."""
 CONNECT_SECONDS_MAX: Final = 10
-"""A listener whose queue is full answers late, not never."""
+"""A listener whose queue is full still answers, only later."""
 LOG_BYTES_MAX: Final = 8 * 2**20
 """A log beyond this is set aside when the next daemon is started, so that two of them at most are kept."""
 LOST_RACE: Final = frozenset({74, 75})

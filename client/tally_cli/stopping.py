@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 END_SECONDS_MAX: Final = 30
-"""The daemon bounds its drain; this is that and something to spare."""
+"""The daemon gives itself a limited time to finish; this is that and something to spare."""
 
 _SOL_LOCAL: Final = 0
 _LOCAL_PEERPID: Final = 2

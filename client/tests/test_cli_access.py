@@ -7,14 +7,14 @@ from typing import get_args
 from tally_program import Tally
 
 from tally_cli.exits import Exit
-from tally_cli.verbs import access
+from tally_cli.verbs import participants
 from tallystick.protocol import shapes
 
 
 def test_the_choices_are_the_protocols() -> None:
     """Roles and kinds that can be chosen are those of the wire."""
-    assert get_args(shapes.ParticipantRole) == access.ROLES
-    assert get_args(shapes.ParticipantKind) == access.KINDS
+    assert get_args(shapes.ParticipantRole) == participants.ROLES
+    assert get_args(shapes.ParticipantKind) == participants.KINDS
 
 
 def test_a_participant_comes_changes_and_goes(tally: Tally, space: str) -> None:

@@ -10,7 +10,7 @@ from tally_program import Tally
 
 from tally_cli.exits import Exit
 from tally_cli.output import first_line
-from tally_cli.verbs.following import cells, summary
+from tally_cli.verbs.events import cells, summary
 from tallystick.protocol.ijson import JsonValue
 
 

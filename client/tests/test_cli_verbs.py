@@ -14,7 +14,7 @@ import pytest
 from tally_program import TALLY, Tally
 
 from tally_cli.exits import Exit
-from tally_cli.verbs import relating, saying
+from tally_cli.verbs import contributions, showing
 from tallystick.protocol import shapes
 
 
@@ -470,9 +470,9 @@ def test_a_call_loads_only_what_it_uses(tally: Tally, space: str, verb: str) -> 
 
 def test_the_words_of_the_command_line_are_those_of_the_protocol() -> None:
     """Kinds, postures and relations are the protocol's, without the notice that clients may not write."""
-    assert {*saying.KINDS, "system_notice"} == set(get_args(shapes.ContributionKind))
-    assert set(saying.POSTURES) == set(get_args(shapes.EpistemicPosture))
-    assert set(relating.RELATIONS) == set(get_args(shapes.RelationKind))
+    assert {*contributions.KINDS, "system_notice"} == set(get_args(shapes.ContributionKind))
+    assert set(contributions.POSTURES) == set(get_args(shapes.EpistemicPosture))
+    assert set(contributions.RELATIONS) == set(get_args(shapes.RelationKind))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -484,3 +484,9 @@ def test_each_shell_has_its_completion(tally: Tally, shell: str) -> None:
     asked = tally(env={"_TALLY_COMPLETE": f"{shell}_complete", "COMP_WORDS": "tally sp", "COMP_CWORD": word})
     assert "space" in asked.out
     assert "say" not in asked.out
+
+
+def test_each_beginning_of_an_id_is_one_familys() -> None:
+    """What `tally show` knows is said once, in the module of the family, and no two families share it."""
+    known = [prefix for family in showing.shown_by_family() for prefix in family]
+    assert len(known) == len(set(known)) > 15

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tally_cli.watching import SILENCE_SECONDS_MAX, Watch
+from tallyd.service.ready import EXTEND_SECONDS
 
 
 @pytest.fixture
@@ -56,6 +57,11 @@ def test_a_start_that_goes_on_has_longer(path: Path) -> None:
         assert before <= heard <= time.monotonic()
         watch.look()
         assert watch.ends(0.0, 30) - SILENCE_SECONDS_MAX == heard
+
+
+def test_whoever_starts_it_is_as_patient_as_a_supervisor() -> None:
+    """A daemon may be silent for as long as it asks its service manager to wait."""
+    assert SILENCE_SECONDS_MAX >= EXTEND_SECONDS
 
 
 def test_what_was_there_before_means_nothing(path: Path) -> None:

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import json
 import socket
-import sys
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
+
+from conformance.kcp_vectors import data_root
+from conformance.schemas import check_event, check_reply
 
 from tallystick.paths import Paths
 from tallystick.protocol.envelope import decode_reply
 from tallystick.protocol.operation import Kind, Socket
 from tallystick.protocol.registry import BY_SOCKET
 
-SDK_TESTS: Final = Path(__file__).parents[2] / "sdk" / "tests"
 REPLY_SECONDS_MAX: Final = 60
 """Longest wait for a reply: past it the test has failed."""
 REALM: Final = "realm-personal"
-
-if str(SDK_TESTS) not in sys.path:
-    sys.path.append(str(SDK_TESTS))  # KCP's schemas as a judge stand beside the SDK's own tests
-
-from conformance.kcp_vectors import data_root  # noqa: E402
-from conformance.schemas import check_event, check_reply  # noqa: E402
 
 VALIDATES: Final = data_root() is not None
 """Whether KCP's schemas are here to judge by."""

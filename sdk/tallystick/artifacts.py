@@ -1,11 +1,11 @@
-"""Whole uploads and downloads: conversations of calls, which both clients hold.
+"""Whole uploads and downloads: each takes several calls, which both clients make one after the other.
 
 An upload reads its file twice: once for its SHA-256 and size, and once to send it, chunk by chunk. Under a
 ``key`` of the caller's it can be gone on with by another process: the same call on the same bytes asks how
 many are there already, and sends the rest. Memory does not depend on the file's size.
 
-A conversation is a generator: it yields calls, and is sent what each is answered, or thrown the problem. It
-does no input or output but with the file that it was given.
+Nothing here reads or writes but the file that it was given: the calls are yielded to a client
+(``calls.descriptors.Conversation``), which sends them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _READ_BYTES: Final = 1 << 20
 _SEALED_BYTES_A_SECOND: Final = 16 << 20
-"""What a slow machine seals, at least: a finalize is given time by its size."""
+"""How fast the slowest machine seals: a finalize's deadline grows with the size by this."""
 _FINALIZE_SECONDS_MIN: Final = 30.0
 
 
@@ -49,7 +49,7 @@ def upload(
 ) -> Conversation[Artifact]:
     """Send what a file holds, and have it sealed: the artifact that it is from then on.
 
-    What the daemon has of it already is not sent again. The file can be sought in; on trio it is read between
+    What the daemon has of it already is not sent again. The file must be seekable; on trio it is read between
     two calls, on trio's thread. Raises ``UploadRejected`` where the file changed on the way.
     """
     key, project = options.get("key"), options.get("project")
@@ -130,7 +130,8 @@ def _measure(source: BinaryIO) -> tuple[str, int]:
 def _send(
     source: BinaryIO, upload_id: str, size: int, project: calls.AnyProject | None
 ) -> Conversation[None]:
-    """What is not there yet. An upload that takes nothing any more has all: its finalize says how it ended.
+    """Send the bytes that the daemon does not have yet. An upload that takes no more has ended, and its
+    finalize says how.
     """
     try:
         received = (yield calls.artifacts.artifact_put(upload_id, 0, b"", project=project)).received_bytes

@@ -74,19 +74,21 @@ class Keeping:
         return self.slot.was_there
 
     def finish(self, outcome: Outcome) -> None:
-        """What is known now need not be sent again; what is unknown stays pending."""
+        """Settle the request in the key store; one whose outcome is unknown stays pending, to be resumed."""
         if self.slot is not None and outcome != "unknown":
             with suppress(KeyStoreError):  # then resume sends it once more, and it is answered from the store
                 self._key_store.settle(self.slot)
 
     def interrupted(self, exchange: Exchange) -> None:
-        """The caller does not wait for the end: what was never sent is not pending, the rest is."""
+        """The caller was interrupted: what was never sent is settled, what was sent stays pending."""
         if self.slot is not None and not self.slot.was_there and not exchange.tries:
             self.finish("not_applied")
 
 
 class ClientBase:
-    """See ``Client``."""
+    """The settings of a client, its keys and its replies, without a connection; ``BlockingClient`` says what
+    each setting is.
+    """
 
     surface: ClassVar[Surface] = "client"
 
@@ -115,7 +117,7 @@ class ClientBase:
         self._set_up()
 
     def _set_up(self) -> None:
-        """What a client makes for itself beside its settings; it connects to nothing."""
+        """Make what a kind of client needs beside its settings. Connects to nothing."""
 
     def _default_store(self) -> KeyStore | None:
         from tallystick.keystore import KeyStore, path_for
@@ -221,7 +223,7 @@ class ClientBase:
 
 
 def has_news(descriptor: int) -> bool:
-    """Whether something can be read from a socket now, its end among it.
+    """Whether something can be read from a socket now; that it was closed counts as well.
 
     On a connection with no request under way that is either the daemon's farewell or something that came
     unasked, which must not be taken for the answer to the next request.

@@ -1,7 +1,7 @@
 """The SDK without its sockets: what is sent, when it is sent again, and what an answer means.
 
-Bytes and times go in, decisions come out; no socket, no sleep, no lock around either. The blocking client and
-the trio client are thin users of the same three things:
+Bytes and times go in, decisions come out; nothing here opens a socket, sleeps or locks. The blocking client
+and the trio client both use these three things:
 
 - ``Call``, what a caller wants: an operation, its arguments, the type of its result. ``calls`` builds them.
 - ``Request``, that same thing as one line of JSON, fixed before the first try. Every further try, also by
@@ -153,7 +153,7 @@ class Call(Generic[T_co]):
 
 
 class Read(Call[T_co]):
-    """A call that changes nothing: it has no key, and can be asked again without a thought."""
+    """A call that changes nothing: it has no key, and can be sent again at any time."""
 
     __slots__ = ()
 

@@ -1,13 +1,13 @@
-"""What the SDK raises: one family, split by whose word it is.
+"""What the SDK raises: one family of exceptions, divided by where an error comes from.
 
 ``TallyError`` is the root. Below it stand
 
-- ``ProblemError``, the daemon's word: one subclass for each of the 21 problem kinds (KCP 1.6), so that a
-  caller catches ``StaleRevision`` and not a string;
-- ``TransportError``, what the way to the daemon did: nobody answers, the sandbox forbids the socket, time
-  ran out;
+- ``ProblemError``, what the daemon answered: one subclass for each of the 21 problem kinds (KCP 1.6), so that
+  a caller catches ``StaleRevision`` and not a string;
+- ``TransportError``, what went wrong on the way to the daemon: nobody answers, the sandbox forbids the
+  socket, time ran out;
 - ``NotSendable``, a request that could not be written as strict JSON within the limits, and was not sent;
-- ``KeyStoreError`` and ``CursorStoreError``, what the SDK's own files did;
+- ``KeyStoreError`` and ``CursorStoreError``, what went wrong with the SDK's own files;
 - ``LeaseLost`` and ``AssistantExited``, the end of a worker's attempt.
 
 Every error says what was wrong, where, and what to do next. For a write, ``outcome`` says what became of it:
@@ -183,13 +183,13 @@ class IdempotencyMismatch(ProblemError):
 
 
 class IdempotencyResultExpired(ProblemError):
-    """The command was applied long ago, and its stored result is past its retention."""
+    """The command was applied so long ago that the daemon no longer keeps its result."""
 
     kind = "idempotency-result-expired"
 
 
 class AuthorizationStale(ProblemError):
-    """What the actor was allowed rests on something that has changed."""
+    """What allowed the actor to do this has changed since."""
 
     kind = "authorization-stale"
 
@@ -229,7 +229,7 @@ class CursorExpired(ProblemError):
 
     @property
     def epoch(self) -> dict[str, JsonValue]:
-        """What the daemon says of the epoch that reigns now, empty where it says nothing."""
+        """What the daemon says of the store's present epoch, empty where it says nothing."""
         epoch = self.ext.get("dev.tallystick.epoch")
         return epoch if isinstance(epoch, dict) else {}
 
@@ -247,7 +247,7 @@ class RateLimited(ProblemError):
 
     @property
     def retry_after_seconds(self) -> int | None:
-        """When to come again."""
+        """How many seconds to wait before the next try."""
         return self._integer("dev.kovee.recovery.rate-limited", "retry_after_seconds")
 
 

@@ -47,7 +47,7 @@ _REWRITE_BYTES: Final = 1 << 16
 
 
 class Gap(NamedTuple):
-    """The events between two places are not to be had, or not the same as they were.
+    """The events between two places cannot be read any more, or are no longer the same.
 
     ``expired_cursor`` is where the follower stood, ``resumed_at`` where it goes on, and ``epoch`` what the
     daemon says of the store's present epoch.
@@ -72,8 +72,8 @@ class Place(NamedTuple):
 
 
 class Follower:
-    """The decisions of following, without a connection: which call next, what of a page is new, where we
-    stand.
+    """The decisions of following, without a connection: which call comes next, which events of a page are
+    new, and up to where the consumer has taken them.
 
     The driver makes ``next_call``, gives its page to ``news`` (or the problem to ``gap``), gives each item
     to the consumer and tells ``took`` when the consumer is back, and ``page_done`` at the end.

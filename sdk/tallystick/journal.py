@@ -1,4 +1,4 @@
-"""Small files of checked lines: what the SDK itself keeps across the death of a process.
+"""Small files of lines with checksums: what the SDK itself keeps from one process to the next.
 
 A line is eight hex digits of a CRC-32, a space, a JSON object, any number of spaces, and a newline::
 

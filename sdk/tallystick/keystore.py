@@ -182,8 +182,7 @@ class KeyStore:
                 raise KeyStoreError(self._words(error)) from error
 
     def _after_fork(self) -> None:
-        """A child shares its parent's open file, and with it the parent's lock: it lets go, and opens its
-        own.
+        """After a fork the child shares its parent's open file and lock: it lets go of them.
 
         Closing its copy releases nothing of the parent's. The lock among threads is made anew, since a
         thread of the parent may have held it when it was copied.

@@ -111,7 +111,20 @@ def resolve(
     runtime = wanted
     if _bytes(os.path.join(wanted, _LONGEST_NAME)) > SOCKET_PATH_BYTES_MAX:
         runtime = f"{_short()}-{_hash('runtime', wanted)}"
+    for path in (data, state, wanted):
+        _check_text(path)
     return _paths(data, runtime, wanted, state)
+
+
+def _check_text(path: str) -> None:
+    """Raise PathError for a path that is no UTF-8 on the disk: SQLite opens no other, and no message could
+    name it.
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise PathError(f"the path {shown} is not UTF-8; name a directory whose path is") from None
 
 
 def migration_copies(database: str) -> list[str]:

@@ -62,6 +62,22 @@ TRIO_MODULES: Final = ("tallyd.door", "tallyd.readers", "tallyd.service", "tally
 DOMAIN: Final = ("tallyd.clerk", "tallyd.families", "tallyd.ledger")
 """What a simulation runs with a seed: time, chance and sockets come from the transaction's context."""
 
+NAMES_NO_FOREIGN_OPERATION: Final = ("sdk/tallystick/", "client/tally_cli/", "daemon/tallyd/")
+"""Where operations are named by their family alone."""
+
+FAMILY_ROOMS: Final = (
+    "sdk/tallystick/protocol/families/",
+    "sdk/tallystick/calls/",
+    "client/tally_cli/verbs/",
+    "daemon/tallyd/families/",
+)
+"""A family has one file in each of these, or a folder, of its own name."""
+
+ALSO_A_VERB: Final = {("client/tally_cli/root.py", "diagnose")}
+"""Where an operation's name is a verb of the command line as well, in the list of verbs."""
+
+_PAGES: Final = "crashtests/expected/"
+
 _FOR_TYPES: Final = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
 
 _CLOCKS: Final = {"time", "random", "secrets", "uuid", "socket", "select", "selectors"}
@@ -73,7 +89,8 @@ _CLOCK_SQL: Final = re.compile(
 
 _UNITS: Final = {
     "BYTES", "CHARS", "SCALARS", "ITEMS", "NODES", "DEPTH", "INTEGER", "MS", "SECONDS", "MINUTE", "COMMANDS",
-    "ATTEMPTS", "ROWS", "UPLOADS", "REQUESTS", "CONNECTIONS", "DESCRIPTORS", "PASSES",
+    "ROWS", "UPLOADS", "REQUESTS", "CONNECTIONS", "DESCRIPTORS", "PASSES",
+    "ATTEMPTS", "LINES",
 }  # fmt: skip
 _OWN_NUMBERS: Final = {262_144, 1_048_576}
 """Numbers so particular to a limit that finding one elsewhere means that it was repeated."""
@@ -263,6 +280,32 @@ def _reached(module: str, imported: Mapping[str, Iterable[str]]) -> set[str]:
     return reached
 
 
+def operations_outside_their_family(
+    sources: Iterable[Source], families: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """Operations that are named outside the rooms of their family; `families` has the names of each one's
+    operations. Docstrings may name them, and so may a longer text.
+    """
+    family_of = {operation: family for family, operations in families.items() for operation in operations}
+    return [
+        f"{source.path}:{line}: names {text}: only the rooms of the family {family_of[text]} do"
+        for source in sources
+        if source.path.startswith(NAMES_NO_FOREIGN_OPERATION) and source.path.endswith(".py")
+        for line, text in _strings(ast.parse(source.text))
+        if text in family_of
+        and _family_room(source.path) != family_of[text]
+        and (source.path, text) not in ALSO_A_VERB
+    ]
+
+
+def _family_room(path: str) -> str | None:
+    """The family whose room a file is (in); None for what is no family's."""
+    for room in FAMILY_ROOMS:
+        if path.startswith(room):
+            return path.removeprefix(room).partition("/")[0].removesuffix(".py")
+    return None
+
+
 def own_clocks(sources: Iterable[Source]) -> list[str]:
     """Clocks, chance and sockets in domain code, in Python and in SQL."""
     faults = []
@@ -384,7 +427,9 @@ def silent_tests(sources: Iterable[Source]) -> list[str]:
 
 
 def entangled_tests(sources: Iterable[Source]) -> list[str]:
-    """Test files that import each other, or that share a name: pytest imports each by its bare name."""
+    """Test files that import each other, or that share a name: pytest imports each by its bare name. Pages of
+    ``expected`` are found in their package, and have their family's name, as everything of a family has.
+    """
     tests = [source for source in sources if is_test(source.path)]
     faults = [
         f"{source.path}:{line}: imports {name}"
@@ -393,10 +438,11 @@ def entangled_tests(sources: Iterable[Source]) -> list[str]:
         if re.search(r"(?:^|\.)(?:conftest|test_\w+)$", name)
     ]
     special = {"conftest", "__init__"}
-    stems = Counter(PurePosixPath(source.path).stem for source in tests)
+    bare = [source for source in tests if not source.path.startswith(_PAGES)]
+    stems = Counter(PurePosixPath(source.path).stem for source in bare)
     return faults + [
         f"{source.path}:1: there is another {PurePosixPath(source.path).name}"
-        for source in tests
+        for source in bare
         if (stem := PurePosixPath(source.path).stem) not in special and stems[stem] > 1
     ]
 

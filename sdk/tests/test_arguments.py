@@ -5,6 +5,7 @@ from typing import Annotated, Any, get_args
 
 import msgspec
 import pytest
+from expected import entry_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -212,47 +213,9 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 
 # --- lists and sets ---------------------------------------------------------------------------------------
-HELLO = {
-    "supported_versions": ["0.1"],
-    "implementation": "x",
-    "implementation_version": "1",
-    "requested_features": [],
-}
-
-
-MANIFEST: dict[str, Any] = {
-    "schema_version": "1",
-    "definition_id": "asst-1",
-    "version": "1",
-    "entrypoint": "m:A",
-    "package_digest": DIGEST,
-    "runtime": {},
-    "supported_worker_protocols": [],
-    "input_schema_ref": "s",
-    "output_schema_ref": "s",
-    "skills": [],
-    "attention_proposals": [],
-    "requested_capabilities": [],
-    "model_profiles": [],
-    "tool_profiles": [],
-    "network_policy": {},
-    "resource_limits": {"cpu": 0, "memory": 0, "disk": 0, "output_bytes": 0},
-    "default_timeout": 0,
-    "max_concurrency": 0,
-    "causal_concurrency_policy": "serial-branch",
-    "checkpoint_support": False,
-    "cancellation_support": False,
-    "security_profiles": ["developer"],
-}
-REGISTER: dict[str, Any] = {
-    "definition_id": "asst-1",
-    "version": "1",
-    "manifest": MANIFEST,
-    "package_artifact_ref": "art-1",
-    "package_digest": DIGEST,
-    "config_schema_digest": DIGEST,
-    "sdk_protocol_range": "0.1",
-}
+HELLO = entry_of("hello").examples[0].args
+REGISTER = entry_of("assistant_revision_register").examples[0].args
+MANIFEST: dict[str, Any] = REGISTER["manifest"]
 MANIFEST_SETS = (
     "supported_worker_protocols",
     "skills",
@@ -297,9 +260,14 @@ def test_a_set_has_distinct_items(shape: Any, value: Any, member: str) -> None:
 
 def test_a_manifest_is_taken_as_it_is() -> None:
     """With empty lists, with distinct items, and with anything in the members that are free in form."""
+    nothing: dict[str, object] = {"runtime": {}, "network_policy": {}, "attention_proposals": []}
+    least = dict.fromkeys(("default_timeout", "max_concurrency"), 0)
+    no_resources = dict.fromkeys(MANIFEST["resource_limits"], 0)
     free = {"runtime": {"a": [None]}, "network_policy": {"b": 0.5}, "attention_proposals": [{}, {}]}
+    empty = {**MANIFEST, **nothing, **least, "resource_limits": no_resources}
+    empty |= {name: [] for name in MANIFEST_SETS}
     full = {**MANIFEST, **free, **{name: ["a", "b"] for name in MANIFEST_SETS}}
-    for manifest in (MANIFEST, full):
+    for manifest in (empty, full):
         value = {**REGISTER, "manifest": manifest}
         assert as_sent(convert(value, AssistantRevisionRegisterArgs)) == value
 
@@ -417,23 +385,7 @@ KEYED_DIGEST = {
     "key_ref": "key-1",
     "value_hex": DIGEST,
 }
-CALL: dict[str, Any] = {
-    "attempt_id": "att-1",
-    "fence_epoch": 1,
-    "model_profile_ref": "p",
-    "purpose_ref": "p",
-    "classification_ref": "c",
-    "prompt": "?",
-    "max_output_tokens": 1,
-    "act_intent_ref": "a",
-    "act_intent_digest": OPEN_DIGEST,
-    "act_revision": 0,
-    "subject_digest": KEYED_DIGEST,
-    "context_manifest_ref": "m",
-    "context_manifest_digest": OPEN_DIGEST,
-    "stable_execution_key": "e",
-    "budget_reservation_set_ref": "b",
-}
+CALL = {"attempt_id": "att-1", "fence_epoch": 1, **entry_of("model_complete").examples[0].args}
 
 
 def test_a_digest_is_open_or_keyed() -> None:

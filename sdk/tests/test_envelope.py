@@ -2,10 +2,10 @@
 
 import copy
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance.mutations import specimens
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,10 +23,7 @@ CLIENT, WORKER = Socket.CLIENT, Socket.WORKER
 DIGEST = "0123456789abcdef" * 4
 BINDING = {"attempt_id": "att-1", "fence_epoch": 1}
 AT_HEAD = {"dev.tallystick.append": {"at_head": True}}
-SPECIMENS: dict[str, dict[str, Any]] = {
-    entry["name"]: entry
-    for entry in json.loads((Path(__file__).parent / "vectors" / "requests.json").read_text())["requests"]
-}
+SPECIMENS = {specimen.name: specimen for specimen in specimens()}
 
 
 def append(**changes: Any) -> dict[str, Any]:
@@ -108,7 +105,7 @@ def test_a_request_is_typed() -> None:
 
 def test_what_is_absent_is_none() -> None:
     """A read has no meta, and hello no realm and no project either."""
-    request = decode_request(line(SPECIMENS["hello on the client socket"]["request"]), CLIENT)
+    request = decode_request(line(SPECIMENS["hello on the client socket"].request), CLIENT)
     assert (request.meta, request.realm_id, request.project_id) == (None, None, None)
     assert decode_request(line(show()), CLIENT).ext == {}
 
@@ -121,7 +118,7 @@ def test_blanks_around_a_request_are_nothing() -> None:
 def test_a_digest_can_be_taken_of_any_specimen() -> None:
     """The parsed envelope of every right request is what the digests take, with its content left blank."""
     for entry in SPECIMENS.values():
-        request = decode_request(line(entry["request"]), Socket(entry["socket"]))
+        request = decode_request(line(entry.request), entry.socket)
         surface = "worker" if request.operation.socket is WORKER else "external_client"
         projection = digests.request_projection(
             request.raw,
@@ -234,24 +231,24 @@ DUAL = [
 )
 def test_a_client_names_no_attempt(name: str, binding: dict[str, Any]) -> None:
     """A whole binding and half of one are forbidden on the client socket."""
-    entry = next(e for n, e in SPECIMENS.items() if n.startswith(name) and e["socket"] == "client")
-    request = {**entry["request"], "args": {**entry["request"]["args"], **binding}}
+    entry = next(e for n, e in SPECIMENS.items() if n.startswith(name) and e.socket is CLIENT)
+    request = {**entry.request, "args": {**entry.request["args"], **binding}}
     assert refused(request, CLIENT)[0] is Kind.FORBIDDEN_SURFACE
 
 
-@pytest.mark.parametrize("name", [*DUAL, "invocation_complete"])
+@pytest.mark.parametrize("name", DUAL)
 @pytest.mark.parametrize("missing", [["attempt_id", "fence_epoch"], ["attempt_id"], ["fence_epoch"]])
 def test_a_worker_names_its_attempt(name: str, missing: list[str]) -> None:
     """Without the binding, or with half of it, a worker's command is forbidden."""
-    entry = next(e for n, e in SPECIMENS.items() if n.startswith(name) and e["socket"] == "worker")
-    args = {k: v for k, v in entry["request"]["args"].items() if k not in missing}
-    assert refused({**entry["request"], "args": args}, WORKER)[0] is Kind.FORBIDDEN_SURFACE
+    entry = next(e for n, e in SPECIMENS.items() if n.startswith(name) and e.socket is WORKER)
+    args = {k: v for k, v in entry.request["args"].items() if k not in missing}
+    assert refused({**entry.request, "args": args}, WORKER)[0] is Kind.FORBIDDEN_SURFACE
 
 
 @pytest.mark.parametrize("missing", ["attempt_id", "fence_epoch", "invocation_id"])
 def test_an_operation_of_workers_alone_needs_its_binding_by_shape(missing: str) -> None:
     """Where the arguments themselves require the binding, one that is missing is invalid."""
-    request = SPECIMENS["tallystick_invocation_fail on the worker socket"]["request"]
+    request = SPECIMENS["tallystick_invocation_fail on the worker socket"].request
     args = {k: v for k, v in request["args"].items() if k != missing}
     assert refused({**request, "args": args}, WORKER)[0] is Kind.INVALID
 
@@ -302,7 +299,7 @@ def test_an_extension_without_a_namespace_is_invalid(key: str) -> None:
 @pytest.mark.parametrize("term", [10, 86_400, 60.0])
 def test_a_claim_may_name_its_lease(term: float) -> None:
     """A term of ten seconds to a day."""
-    request = SPECIMENS["invocation_claim on the worker socket"]["request"]
+    request = SPECIMENS["invocation_claim on the worker socket"].request
     typed = decode_request(line({**request, "ext": {"dev.tallystick.lease": {"term_seconds": term}}}), WORKER)
     assert typed.extension("dev.tallystick.lease") == LeaseExtension(term_seconds=int(term))
 
@@ -415,14 +412,14 @@ json_values = st.recursive(
 def test_any_change_is_taken_or_refused(name: str, data: st.DataObject) -> None:
     """Whatever stands anywhere in a request, it becomes a request or a refusal, and nothing else."""
     entry = SPECIMENS[name]
-    request: Any = copy.deepcopy(entry["request"])
+    request: Any = copy.deepcopy(entry.request)
     inner, key = request, data.draw(st.sampled_from(sorted(request)))
     while isinstance(inner[key], dict | list) and inner[key] and data.draw(st.booleans()):
         inner = inner[key]
         key = data.draw(st.sampled_from(sorted(inner) if isinstance(inner, dict) else range(len(inner))))
     inner[key] = data.draw(json_values)
     try:
-        decode_request(line(request), Socket(entry["socket"]))
+        decode_request(line(request), entry.socket)
     except Refusal as refusal:
         decode_reply(encode_problem(refusal.problem))
 

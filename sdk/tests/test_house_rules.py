@@ -64,6 +64,14 @@ def test_every_operation_is_in_the_reference(tree: list[Source]) -> None:
     assert rules.undocumented(names, documents, "docs/reference") == []
 
 
+def test_no_operation_is_named_outside_its_family(tree: list[Source]) -> None:
+    """A family's operations are named in its own rooms alone, so that a new one touches nobody else's."""
+    registry = pytest.importorskip("tallystick.protocol.registry")
+    families = {name: [each.name for each in operations] for name, operations in registry.BY_FAMILY.items()}
+    faults = rules.operations_outside_their_family(tree, families)
+    assert not faults, "\n".join(faults)
+
+
 def test_the_lock_pins_every_requirement() -> None:
     """What pyproject.toml asks for, to run, build and test, stands in the lock at one exact version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -238,6 +246,25 @@ def test_every_rule_over_sources_has_a_bad_example() -> None:
     """No rule is in the table that was never seen to fail."""
     shown = {*BAD_SOURCES, rules.wrong_imports, rules.import_circles, rules.own_clocks}
     assert set(rules.OVER_SOURCES.values()) == shown
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "count"),
+    [
+        ("sdk/tallystick/assistant.py", 'STEPS = {"lens_show": 1}', 1),
+        ("sdk/tallystick/calls/context.py", 'def show(): return Read("lens_show", {}, "")', 1),
+        ("client/tally_cli/root.py", 'VERBS = {"lens_show": 1}', 1),
+        ("sdk/tallystick/calls/lenses.py", 'def show(): return Read("lens_show", {}, "")', 0),
+        ("client/tally_cli/verbs/lenses.py", 'NAME = "lens_show"', 0),
+        ("sdk/tallystick/client.py", '"""Calls lens_show."""\nWORDS = "as lens_show does"', 0),
+        ("client/tally_cli/root.py", 'VERBS = {"diagnose": 1}', 0),
+        ("client/tally_cli/verbs/showing.py", 'VERBS = {"diagnose": 1}', 1),
+    ],
+)
+def test_an_operation_outside_its_family_is_found(path: str, text: str, count: int) -> None:
+    """A string that is an operation's name, in any room but its family's; prose may name it."""
+    families = {"lenses": ["lens_show"], "service": ["diagnose"]}
+    assert len(rules.operations_outside_their_family([Source(path, text)], families)) == count
 
 
 def test_two_test_files_of_one_name_are_found() -> None:

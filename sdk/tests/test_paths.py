@@ -231,5 +231,17 @@ def test_importing_it_costs_nothing_else() -> None:
     assert not {"trio", "msgspec", "apsw", "cryptography", "click"} & set(ran.stdout.split())
 
 
+def test_copies_of_upgrades_are_found_by_their_names(tmp_path: Path) -> None:
+    """What is named as a copy of that database is listed, in the order of the names, and nothing else.
+    Without the directory there is none.
+    """
+    database = str(tmp_path / "tally.db")
+    for name in ("before-0008", "before-0002", "before-0008.partial", "before-1", "before-00080"):
+        (tmp_path / f"tally.db.{name}").touch()
+    (tmp_path / "other.db.before-0001").touch()
+    assert paths.migration_copies(database) == [f"{database}.before-0002", f"{database}.before-0008"]
+    assert paths.migration_copies("/nowhere/tally.db") == []
+
+
 def _user() -> str:
     return pwd.getpwuid(UID).pw_name

@@ -1,4 +1,4 @@
-"""The registry against a table of authority written by hand, KCP's own registry, and KCP's schemas."""
+"""The registry against the pages written by hand (``expected``), KCP's own registry, and KCP's schemas."""
 
 import json
 import re
@@ -8,228 +8,41 @@ from typing import Any
 
 import msgspec
 import pytest
+from expected import ENTRIES, PAGES
 
 from tallystick.protocol.arguments import Args
+from tallystick.protocol.families import NAMES
 from tallystick.protocol.operation import AnyOperation, Emission, Kind, Mode, Placement, Socket
 from tallystick.protocol.problems import Kind as ProblemKind
-from tallystick.protocol.registry import BUNDLES, BY_SOCKET, FEATURES, OPERATIONS, OWN_BUNDLES
+from tallystick.protocol.registry import BUNDLES, BY_FAMILY, BY_SOCKET, FEATURES, OPERATIONS, OWN_BUNDLES
 from tallystick.protocol.shapes import EventType, Misshapen, convert
 
-# Socket, kind, mode, realm, project (R required, F forbidden, O optional) and content: written from the
-# protocol, not from the registry.
-AUTHORITY = """
-client hello                          read        public        F F -
-worker hello                          read        public        F F -
-client protocol_info                  read        public        F F -
-client diagnose                       read        operator      R O -
-client realm_show                     read        read_realm    R F -
-client project_create                 write       write_realm   R F name
-client project_show                   read        read_project  R R -
-client project_list                   read        read_realm    R F -
-client space_create                   write       write_project R R title
-client space_show                     read        read_space    R R -
-client space_list                     read        read_project  R R -
-client contribution_append            write       write_space   R R body_parts
-worker contribution_append            write       worker_fenced R R body_parts
-client contribution_show              read        read_space    R R -
-client contribution_list              read        read_space    R R -
-client relation_assert                write       write_space   R R -
-worker relation_assert                write       worker_fenced R R -
-client frontier_pin                   write       write_space   R R -
-client frontier_show                  read        read_space    R R -
-client context_assembly_create        write       write_space   R R -
-worker context_assembly_create        write       worker_fenced R R -
-client context_assembly_show          read        read_space    R R -
-client invocation_create              write       invoke        R R -
-client invocation_show                read        read_project  R R -
-client invocation_list                read        read_project  R R -
-client invocation_cancel              write       invoke        R R reason
-worker invocation_cancel              write       worker_fenced R R reason
-worker invocation_claim               write       worker_claim  R O -
-worker invocation_complete            write       worker_fenced R O -
-client events_read                    read        read_project  R O -
-client events_wait                    wait        read_project  R O -
-client event_payload                  read        read_project  R O -
-client tallystick_contribution_list   read        read_space    R R -
-client tallystick_relation_show       read        read_space    R R -
-client tallystick_relation_list       read        read_space    R R -
-client tallystick_disposition_list    read        read_space    R R -
-client tallystick_frontier_list       read        read_space    R R -
-client tallystick_assembly_list       read        read_space    R R -
-client tallystick_branch_show         read        read_space    R R -
-client tallystick_events_read         read        read_project  R F -
-client tallystick_limits              read        public        F F -
-client tallystick_status              read        owner         R F -
-client tallystick_shutdown            control     owner         R F -
-client tallystick_erase               write       steward       R O -
-client tallystick_agent_add           write       owner         R F name
-client tallystick_agent_list          read        owner         R F -
-client tallystick_agent_show          read        owner         R F -
-client tallystick_agent_revoke        write       owner         R F -
-worker tallystick_invocation_progress fenced_read worker_fenced R F -
-worker tallystick_invocation_item     read        worker_fenced R F -
-worker tallystick_invocation_artifact read        worker_fenced R F -
-worker tallystick_invocation_renew    fenced_read worker_fenced R F -
-worker tallystick_invocation_fail     write       worker_fenced R F reason
-worker tallystick_invocation_next     write       worker_next   R F -
-client project_update_metadata              write write_project R R name
-client project_access_policy_change_prepare write owner         R R -
-client project_access_policy_change_show    read  read_project  R R -
-client project_access_policy_change_list    read  read_project  R R -
-client project_access_policy_change_confirm write owner         R R -
-client project_access_policy_change_cancel  write owner         R R -
-client space_update_metadata                write steward       R R title
-client space_freeze                         write steward       R R -
-client space_reopen                         write steward       R R -
-client space_archive                        write steward       R R -
-client space_restrict                       write steward       R R -
-client space_policy_narrow                  write steward       R R -
-client space_access_widen_prepare           write steward       R R -
-client space_access_widen_show              read  read_space    R R -
-client space_access_widen_list              read  read_project  R R -
-client space_access_widen_confirm           write steward       R R -
-client space_access_widen_cancel            write steward       R R -
-client space_participant_add                write steward       R R -
-client space_participant_activate           write operator      R R -
-client space_participant_update             write steward       R R -
-client space_participant_remove             write steward       R R -
-client space_participant_list               read  read_space    R R -
-client space_access_grant_create            write operator      R R -
-client space_access_grant_revoke            write operator      R R -
-client space_access_grant_list              read  read_space    R R -
-client contribution_withdraw                write write_space   R R -
-client contribution_supersede               write write_space   R R -
-client contribution_redact                  write steward       R R -
-client relation_retract                     write write_space   R R -
-client reaction_set                         write write_space   R R -
-client lens_create                          write write_space   R R query_ast,sort_spec,presentation_options
-client lens_show                            read  read_space    R R -
-client lens_list                            read  read_space    R R -
-client lens_update                          write write_space   R R query_ast,sort_spec,presentation_options
-client lens_revoke                          write write_space   R R -
-client lens_read                            read  read_space    R R -
-client snapshot_read                        read  read_project  R O -
-client tallystick_artifact_begin            write upload        R O declared_raw_sha256
-client tallystick_artifact_put              control upload      R O data
-client tallystick_artifact_list             read  read_realm    R F -
-client tallystick_artifact_get              read  read_realm    R O -
-client artifact_upload_begin                write upload        R O declared_raw_sha256
-client artifact_upload_show                 read  upload        R O -
-client artifact_upload_credential           read  upload        R O -
-client artifact_upload_finalize             write upload        R O -
-client artifact_upload_abort                write upload        R O reason
-client artifact_show                        read  read_realm    R O -
-client disclosure_manifest_show             read  read_realm    R O -
-client assistant_create                     write operator      R O name,description
-client assistant_show                       read  read_realm    R O -
-client assistant_list                       read  read_realm    R O -
-client assistant_revision_register          write operator      R O MANIFEST
-client assistant_revision_show              read  read_realm    R O -
-client assistant_revision_list              read  read_realm    R O -
-client deployment_create                    write operator      R O rollout_policy
-client deployment_show                      read  read_realm    R O -
-client deployment_list                      read  read_realm    R O -
-client deployment_activate                  write operator      R O -
-client deployment_drain                     write operator      R O -
-client assistant_alias_bind                 write operator      R R display_alias
-client assistant_alias_show                 read  read_project  R R -
-client assistant_alias_list                 read  read_project  R R -
-client assistant_alias_update               write operator      R R -
-client assistant_alias_revoke               write operator      R R -
-worker application_event_emit               write worker_fenced R R payload
-worker model_complete                       write worker_fenced R R prompt,system
-"""
-FREE_IN_A_MANIFEST = "manifest.runtime,manifest.attention_proposals,manifest.network_policy"
 PLACED = {"R": Placement.REQUIRED, "F": Placement.FORBIDDEN, "O": Placement.OPTIONAL}
-EVENTS = {
-    "project_create": "dev.kovee.project.created.v1",
-    "space_create": "dev.kovee.space.created.v1",
-    "contribution_append": "dev.kovee.space.contribution-appended.v1",
-    "relation_assert": "dev.kovee.space.relation-asserted.v1",
-    "frontier_pin": "dev.kovee.space.frontier-pinned.v1",
-    "context_assembly_create": "dev.kovee.space.context-assembly-created.v1",
-    "invocation_create": "dev.kovee.invocation.created.v1",
-    "invocation_claim": "dev.kovee.invocation.claimed.v1",
-    "invocation_complete": "dev.kovee.invocation.succeeded.v1",
-    "invocation_cancel": "dev.kovee.invocation.canceled.v1",
-    "tallystick_invocation_fail": "dev.tallystick.invocation.failed.v1",
-    "tallystick_invocation_next": "dev.kovee.invocation.claimed.v1",
-    "tallystick_erase": "dev.tallystick.content.erasing.v1",
-    "tallystick_agent_add": "dev.tallystick.agent.added.v1",
-    "tallystick_agent_revoke": "dev.tallystick.agent.revoked.v1",
-    "project_update_metadata": "dev.kovee.project.updated.v1",
-    "project_access_policy_change_prepare": "dev.kovee.project.policy-change-prepared.v1",
-    "project_access_policy_change_confirm": "dev.kovee.project.policy-change-confirmed.v1",
-    "project_access_policy_change_cancel": "dev.kovee.project.policy-change-canceled.v1",
-    "space_update_metadata": "dev.kovee.space.updated.v1",
-    "space_freeze": "dev.kovee.space.frozen.v1",
-    "space_reopen": "dev.kovee.space.reopened.v1",
-    "space_archive": "dev.kovee.space.archived.v1",
-    "space_restrict": "dev.kovee.space.restricted.v1",
-    "space_policy_narrow": "dev.kovee.space.policy-narrowed.v1",
-    "space_access_widen_prepare": "dev.kovee.space.access-widening-prepared.v1",
-    "space_access_widen_confirm": "dev.kovee.space.access-widening-confirmed.v1",
-    "space_access_widen_cancel": "dev.kovee.space.access-widening-canceled.v1",
-    "space_participant_add": "dev.kovee.space.participant-added.v1",
-    "space_participant_activate": "dev.kovee.space.participant-activated.v1",
-    "space_participant_update": "dev.kovee.space.participant-updated.v1",
-    "space_participant_remove": "dev.kovee.space.participant-removed.v1",
-    "space_access_grant_create": "dev.kovee.space.access-grant-created.v1",
-    "space_access_grant_revoke": "dev.kovee.space.access-grant-revoked.v1",
-    "contribution_withdraw": "dev.kovee.space.contribution-withdrawn.v1",
-    "contribution_supersede": "dev.kovee.space.contribution-superseded.v1",
-    "contribution_redact": "dev.kovee.space.contribution-redacted.v1",
-    "relation_retract": "dev.kovee.space.relation-retracted.v1",
-    "reaction_set": "dev.kovee.space.reaction-set.v1",
-    "lens_create": "dev.kovee.space.lens-created.v1",
-    "lens_update": "dev.kovee.space.lens-updated.v1",
-    "lens_revoke": "dev.kovee.space.lens-revoked.v1",
-    "tallystick_artifact_begin": "dev.kovee.artifact.upload-began.v1",
-    "artifact_upload_begin": "dev.kovee.artifact.upload-began.v1",
-    "artifact_upload_finalize": "dev.kovee.artifact.available.v1 dev.kovee.artifact.rejected.v1",
-    "artifact_upload_abort": "dev.kovee.artifact.upload-aborted.v1",
-    "assistant_create": "dev.kovee.assistant.created.v1",
-    "assistant_revision_register": "dev.kovee.assistant.revision-registered.v1",
-    "deployment_create": "dev.kovee.assistant.deployment-created.v1",
-    "deployment_activate": "dev.kovee.assistant.deployment-activated.v1",
-    "deployment_drain": "dev.kovee.assistant.deployment-drained.v1",
-    "assistant_alias_bind": "dev.kovee.assistant.alias-bound.v1",
-    "assistant_alias_update": "dev.kovee.assistant.alias-updated.v1",
-    "assistant_alias_revoke": "dev.kovee.assistant.alias-revoked.v1",
-    "application_event_emit": "",
-    "model_complete": "",
-}
-"""Each write tells of itself by one event, and nothing else does; but for `EMISSIONS`."""
-EMISSIONS = {
-    "artifact_upload_finalize": Emission.ONE_OF,
-    "reaction_set": Emission.ON_CHANGE,
-    "application_event_emit": Emission.OF_CALLER,
-}
-"""The writes that tell by one of several events, by none where nothing changed, or by one of their caller's
-type. A call to a model tells nothing, for it is never made."""
+"""How the pages say where a member of the envelope stands."""
 
 each_operation = pytest.mark.parametrize(
     "operation", OPERATIONS, ids=[f"{o.name}@{o.socket}" for o in OPERATIONS]
 )
 
 
+def test_each_family_has_its_page() -> None:
+    """The pages that were found are the families, and each has its family's operations, once."""
+    assert PAGES.keys() == set(NAMES)
+    for family, operations in BY_FAMILY.items():
+        names = [(entry.socket, entry.name) for entry in PAGES[family].entries]
+        assert sorted(names) == sorted((o.socket, o.name) for o in operations), family
+
+
 def test_authority_is_as_written_by_hand() -> None:
-    """Every operation has the socket, kind, mode, placement and content of the table; there is no other."""
-    rows = [line.split() for line in AUTHORITY.strip().splitlines()]
-    expected = {
-        (socket, name): (
-            kind,
-            mode,
-            PLACED[realm],
-            PLACED[project],
-            content.replace("MANIFEST", FREE_IN_A_MANIFEST),
-        )
-        for socket, name, kind, mode, realm, project, content in rows
-    }
+    """Every operation has the kind, mode, placement and content of its entry; there is no other."""
     found = {
-        (str(o.socket), o.name): (str(o.kind), str(o.mode), o.realm, o.project, ",".join(o.content) or "-")
+        (o.socket, o.name): (str(o.kind), str(o.mode), o.realm, o.project, ",".join(o.content) or "-")
         for o in OPERATIONS
     }
+    expected = {}
+    for entry in ENTRIES.values():
+        kind, mode, realm, project, content = entry.call.split()
+        expected[entry.socket, entry.name] = (kind, mode, PLACED[realm], PLACED[project], content)
     assert found == expected
 
 
@@ -293,10 +106,17 @@ def test_a_row_names_every_problem_it_must(operation: AnyOperation) -> None:
 
 @each_operation
 def test_a_write_tells_and_carries_meta(operation: AnyOperation) -> None:
-    """A write has meta and its events, of a right type; what is no write has neither."""
-    expected = tuple(EVENTS[operation.name].split()) if operation.kind is Kind.WRITE else ()
+    """A write has meta, and the events of its entry, of a right type; what is no write has neither. One write
+    tells by one event, unless its entry says otherwise.
+    """
+    entry = ENTRIES[operation.socket, operation.name]
+    expected = tuple(entry.events.split())
     assert operation.events == expected
-    assert operation.emission is EMISSIONS.get(operation.name, Emission.EACH)
+    assert operation.emission is entry.emission
+    if operation.kind is not Kind.WRITE:
+        assert not expected
+    elif operation.emission is Emission.EACH:
+        assert len(expected) == 1 or operation.rows == (), "a write tells nothing, or too much"
     assert operation.meta is (Placement.REQUIRED if operation.kind is Kind.WRITE else Placement.FORBIDDEN)
     assert [convert(event, EventType) for event in operation.events] == list(expected)
 
@@ -304,13 +124,7 @@ def test_a_write_tells_and_carries_meta(operation: AnyOperation) -> None:
 def test_an_operation_on_both_sockets_is_one_operation() -> None:
     """Its arguments, result, content, events and extensions are the same; only who speaks differs."""
     both = [o for o in OPERATIONS if o.socket is Socket.WORKER and (Socket.CLIENT, o.name) in BY_SOCKET]
-    assert {o.name for o in both} == {
-        "hello",
-        "contribution_append",
-        "relation_assert",
-        "context_assembly_create",
-        "invocation_cancel",
-    }
+    assert both
     for worker in both:
         client = BY_SOCKET[Socket.CLIENT, worker.name]
         for member in ("arguments", "result", "content", "events", "extensions", "kind", "bundle"):
@@ -318,22 +132,21 @@ def test_an_operation_on_both_sockets_is_one_operation() -> None:
 
 
 def test_the_binding_follows_the_socket() -> None:
-    """The four operations of both sockets require it of workers and forbid it to clients; so does, of
-    workers, a completion, of which KCP has no schema.
+    """Where an entry says that whoever names an attempt on the client socket, or none on the worker socket,
+    speaks on the wrong surface, the binding is forbidden there, and required here.
     """
-    found = {(o.name, o.socket): o.binding for o in OPERATIONS if o.binding is not Placement.OPTIONAL}
-    names = ("contribution_append", "relation_assert", "context_assembly_create", "invocation_cancel")
-    assert found == {
-        **{(name, Socket.CLIENT): Placement.FORBIDDEN for name in names},
-        **{(name, Socket.WORKER): Placement.REQUIRED for name in (*names, "invocation_complete")},
-    }
+    found = {(o.socket, o.name): o.binding for o in OPERATIONS if o.binding is not Placement.OPTIONAL}
+    of_socket = {Socket.CLIENT: Placement.FORBIDDEN, Socket.WORKER: Placement.REQUIRED}
+    on_a_surface = [entry for entry in ENTRIES.values() if entry.callers.endswith(" surface")]
+    assert on_a_surface
+    assert found == {(entry.socket, entry.name): of_socket[entry.socket] for entry in on_a_surface}
 
 
 def test_bundles_are_told_apart() -> None:
     """Clients of KCP hear of its bundles that are whole; ours are named elsewhere."""
     assert FEATURES == ("core_v1", "shared_space_v1", "developer_assistant_v1")
-    own = ("core", "worker", "agent", "erasure", "artifact", "space")
-    assert tuple(f"tallystick_{name}_v1" for name in own) == OWN_BUNDLES
+    assert all(re.fullmatch(r"tallystick_[a-z]+_v[0-9]+", name) for name in OWN_BUNDLES)
+    assert set(OWN_BUNDLES) == {o.bundle for o in OPERATIONS} - set(FEATURES)
     assert {name for bundle in BUNDLES.values() for name in bundle.operations} == {o.name for o in OPERATIONS}
 
 

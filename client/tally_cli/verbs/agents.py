@@ -14,12 +14,17 @@ import click
 from tally_cli.calling import Call, Record, key_option, keyed, text, verb
 from tally_cli.choosing import pages
 from tally_cli.exits import Exit
+from tally_cli.shown import anywhere
 from tally_cli.trouble import Trouble
 from tallystick import calls
 from tallystick.paths import WORKER_SOCKET, check_socket_path
 
 _AGENT: Final = ("agent_id", "status", "expires_at", "deployments", "name")
 _LONGEST_DIRECTORY: Final = os.path.join("agents", "agent-" + "0" * 32)
+SHOWN: Final = {
+    "agent": anywhere(calls.agents.agent_show),
+}
+"""How an object is shown, by the beginning of its id."""
 
 
 @click.group()
@@ -114,9 +119,7 @@ def _kept(path: str) -> str:
 
 
 def _agents(call: Call) -> list[Record]:
-    return list(
-        pages(call, lambda after, snapshot: calls.agents.agent_list(after=after, snapshot=snapshot))
-    )
+    return list(pages(call, lambda after, snapshot: calls.agents.agent_list(after=after, snapshot=snapshot)))
 
 
 def _find(call: Call, wanted: str) -> Record:

@@ -12,11 +12,17 @@ import click
 from tally_cli.calling import Call, builtin, key_option, text, verb
 from tally_cli.choosing import choose_project, pages, project_option
 from tally_cli.exits import Exit
+from tally_cli.shown import anywhere
 from tally_cli.trouble import Trouble
 from tallystick import calls
 
 _ARTIFACT: Final = ("artifact_id", "state", "created_at", "media_type", "size")
 _OCTETS: Final = "application/octet-stream"
+SHOWN: Final = {
+    "art": anywhere(calls.artifacts.artifact_show),
+    "upl": anywhere(calls.artifacts.artifact_upload_show),
+}
+"""How an object is shown, by the beginning of its id."""
 
 
 @click.group()

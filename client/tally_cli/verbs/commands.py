@@ -37,7 +37,7 @@ def call(
     place = choose_project(call, project) if project is not None or _needs_project(operation) else None
     found = _object(arguments)
     call.printer.object(
-        call.client.raw(calls.any_operation.by_name(operation, found, project_id=place, **options)).value
+        call.caller.raw(calls.any_operation.by_name(operation, found, project_id=place, **options)).value
     )
 
 
@@ -74,7 +74,7 @@ def resume(call: Call) -> None:
 
     Each was applied once at most, and is now. Prints each operation with its key and how it ended.
     """
-    for resumed in call.client.resume():
+    for resumed in call.caller.resume():
         ended = "applied" if resumed.error is None else resumed.error.kind
         told = {"operation": resumed.pending.operation, "key": resumed.pending.key, "ended": ended}
         if call.printer.as_json:

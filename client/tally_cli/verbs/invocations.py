@@ -8,9 +8,14 @@ import click
 
 from tally_cli.calling import Call, key_option, keyed, text, verb
 from tally_cli.choosing import choose_project, choose_space, pages, project_option
+from tally_cli.shown import in_project
 from tallystick import calls
 
 _INVOCATION: Final = ("invocation_id", "state", "created_at", "deadline", "assistant_deployment_id")
+SHOWN: Final = {
+    "inv": in_project(calls.invocations.invocation_show),
+}
+"""How an object is shown, by the beginning of its id."""
 
 
 @click.group()
@@ -47,7 +52,5 @@ def invocation_cancel(
 ) -> None:
     """Cancel an INVOCATION that has not ended: its worker writes nothing more. What it wrote stands."""
     project_id = choose_project(call, project)
-    ended = call.ask(
-        calls.invocations.invocation_cancel(project_id, invocation, reason=reason, **keyed(key))
-    )
+    ended = call.ask(calls.invocations.invocation_cancel(project_id, invocation, reason=reason, **keyed(key)))
     call.made(ended, "invocation_id", text(ended, "state"))

@@ -43,6 +43,7 @@ from tallyd.admission.prelude import (
     may_claim,
     may_steward,
     may_write,
+    refuse_stale,
 )
 
 __all__ = [
@@ -55,4 +56,5 @@ __all__ = [
     "may_claim",
     "may_steward",
     "may_write",
+    "refuse_stale",
 ]

@@ -13,14 +13,15 @@ from typing import Final
 
 import msgspec
 
-from tallyd.admission.access import EVERYTHING, Rights, is_member, rights
+from tallyd.admission.access import CONTRIBUTE, EVERYTHING, Rights, is_member, rights, writes_somewhere
 from tallyd.ledger import agents, attempts, ids
 from tallyd.ledger.agents import AgentRow
 from tallyd.ledger.attempts import AttemptRow, InvocationRow
 from tallyd.ledger.view import ProjectRow, SpaceRow, View
+from tallystick.protocol.arguments import AttemptArgs
 from tallystick.protocol.envelope import AnyRequest
 from tallystick.protocol.operation import Mode, Socket
-from tallystick.protocol.problems import forbidden, not_found, unauthenticated
+from tallystick.protocol.problems import Refusal, forbidden, not_found, stale_lease, unauthenticated
 
 UNKNOWN: Final = "unknown"
 """The actor of a channel that has not shown a credential yet. Only public operations are open to it."""
@@ -64,6 +65,12 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
         """Whether this actor sees a project."""
         return self.agent is None or is_member(view, self.actor, project)
 
+    def writes_somewhere(self, view: View, operation: str, project: int | None = None) -> bool:
+        """Whether the actor may do an operation that writes in some space, of a project or of any."""
+        if self.agent is None:
+            return True
+        return writes_somewhere(view, self.actor, self.agent.ceiling_ref, operation, project)
+
 
 def admit(view: View, request: AnyRequest, speaker: Speaker) -> Admission:
     """Raises Refusal ``not-found``, ``forbidden`` or ``unauthenticated``."""
@@ -74,12 +81,21 @@ def admit(view: View, request: AnyRequest, speaker: Speaker) -> Admission:
         raise not_found("realm", request.realm_id)
     agent = _who(view, speaker)
     admission = _admission(request, speaker, agent)
-    if request.project_id is not None and request.operation.compares_project:
-        project = view.project(request.project_id)
-        if project is None or not admission.member(view, project.position):
-            raise not_found("project", request.project_id)
-        admission = msgspec.structs.replace(admission, project=project)
+    if mode is not Mode.WORKER_FENCED:  # there the attempt that speaks comes first
+        admission = _with_project(view, request, admission)
     return MODES[mode](view, request, speaker, admission)
+
+
+def _with_project(view: View, request: AnyRequest, admission: Admission) -> Admission:
+    """With the project that the request names, where it names one that is compared. Raises Refusal
+    ``not-found``.
+    """
+    if request.project_id is None or not request.operation.compares_project:
+        return admission
+    project = view.project(request.project_id)
+    if project is None or not admission.member(view, project.position):
+        raise not_found("project", request.project_id)
+    return msgspec.structs.replace(admission, project=project)
 
 
 def _who(view: View, speaker: Speaker) -> AgentRow | None:
@@ -189,15 +205,17 @@ def _claim(view: View, request: AnyRequest, _speaker: Speaker, admission: Admiss
 
 
 def may_claim(view: View, admission: Admission, invocation: InvocationRow) -> bool:
-    """Whether the actor may claim an invocation, whatever its state."""
+    """Whether the actor may take an invocation, whatever its state, and go on with it: it writes where the
+    invocation is about something, and, where that is no space, in some space of its project.
+    """
     if admission.agent is None:
         return True
     if invocation.deployment_id not in admission.agent.bound_deployments():
         return False
-    if invocation.space is None:
-        return admission.member(view, invocation.project)
-    space = view.space_at(invocation.space)
-    return space is not None and admission.rights(view, space).writes
+    space = attempts.space_of(view, invocation)
+    if space is None:
+        return admission.writes_somewhere(view, CONTRIBUTE, invocation.project)
+    return admission.rights(view, space).writes
 
 
 def _next(_view: View, request: AnyRequest, speaker: Speaker, admission: Admission) -> Admission:
@@ -212,22 +230,37 @@ def _next(_view: View, request: AnyRequest, speaker: Speaker, admission: Admissi
 
 
 def _fenced(view: View, request: AnyRequest, speaker: Speaker, admission: Admission) -> Admission:
-    """The attempt that the arguments name, for the channel that claimed it, as long as that might still claim
-    it. For anybody else it is ``not-found``.
+    """The attempt that the arguments name, on the channel that claimed it and while that might claim it:
+    elsewhere it is not there. Whatever else is wrong with the request, an attempt that is known and may not
+    act is told so first: ``stale-lease``.
     """
     attempt = attempts.by_secret(view, str(getattr(request.args, "attempt_id")))  # noqa: B009
     if attempt is None or attempt.channel_actor != speaker.actor:
         raise not_found("attempt", "the one that attempt_id names")
-    named = getattr(request.args, "invocation_id", None)
-    if isinstance(named, str) and view.position_of("inv", named) != attempt.invocation:
-        raise not_found("invocation", named)
     invocation = attempts.invocation_at(view, attempt.invocation)
     assert invocation is not None, "an attempt without its invocation"
     if not may_claim(view, admission, invocation):
         raise not_found("attempt", "the one that attempt_id names")
-    if admission.project is not None and admission.project.position != invocation.project:
-        raise not_found("project", str(request.project_id))
+    if isinstance(request.args, AttemptArgs) and request.args.invocation_id != invocation.invocation_id:
+        raise stale_lease("attempt_id is not an attempt of the invocation that invocation_id names")
+    try:
+        admission = _with_project(view, request, admission)
+        if admission.project is not None and admission.project.position != invocation.project:
+            raise not_found("project", str(request.project_id))
+    except Refusal:
+        refuse_stale(view, request, attempt, invocation)
+        raise
     return _of_invocation(admission, invocation, attempt)
+
+
+def refuse_stale(view: View, request: AnyRequest, attempt: AttemptRow, invocation: InvocationRow) -> None:
+    """Raises Refusal ``stale-lease`` unless the attempt that speaks is the current one."""
+    fence = getattr(request.args, "fence_epoch")  # noqa: B009
+    if invocation.state != "running" or not attempts.is_current(view, attempt, fence):
+        raise stale_lease(
+            f"this attempt no longer holds invocation {invocation.invocation_id}; stop, and claim again if "
+            f"it is queued"
+        )
 
 
 def _of_invocation(admission: Admission, invocation: InvocationRow, attempt: AttemptRow | None) -> Admission:

@@ -36,7 +36,7 @@ class EventVisibility:
         if row.project is None:
             return None if row.actor == self._admission.actor else NOT_VISIBLE
         if row.stream not in self._streams:
-            self._streams[row.stream] = self._rights(row.stream)
+            self._streams[row.stream] = self._rights(row.stream, row.project)
         held = self._streams[row.stream]
         if held is None or not all(shown(self._view, self._admission, row) for shown in self._checks):
             return NOT_VISIBLE
@@ -44,17 +44,17 @@ class EventVisibility:
             return None
         return ABOVE_CEILING
 
-    def _rights(self, stream: int) -> Rights | None:
+    def _rights(self, stream: int, project: int) -> Rights | None:
         """None where the stream's space is not seen; a stream of no space is seen by whoever sees its
         project.
         """
-        position: int | None = stream
         invocation = attempts.invocation_at(self._view, stream)
         if invocation is not None:
-            position = invocation.space
-        space = None if position is None else self._view.space_at(position)
+            space = attempts.space_of(self._view, invocation)
+        else:
+            space = self._view.space_at(stream)
         if space is None:
-            return EVERYTHING
+            return EVERYTHING if self._admission.member(self._view, project) else None
         held = self._admission.rights(self._view, space)
         return held if held.reads else None
 

@@ -206,10 +206,10 @@ class Clerk:
             logger.error("tidying up failed: %s (%s)", type(failure).__name__, failure)
             return True
 
-    def _tidy(self, due: Sequence[tuple[str, int]], *, drain: bool) -> bool:
+    def _tidy(self, due: Sequence[tuple[str, str, int]], *, drain: bool) -> bool:
         self.begin()
-        for actor, count in due:
-            entries.append_suppressed(self._tx, actor, count)
+        for actor, what, count in due:
+            entries.append_suppressed(self._tx, actor, what, count)
         deleted = self._tx.log.drain_outbox(self._durable, limits.OUTBOX_DRAIN_ROWS_MAX)
         while deleted and drain:
             deleted = self._tx.log.drain_outbox(self._durable, limits.OUTBOX_DRAIN_ROWS_MAX)

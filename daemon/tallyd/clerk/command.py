@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import apsw
 import msgspec
@@ -34,7 +35,7 @@ from tallyd.clerk.members import (
     SystemCommand,
     problem_answer,
 )
-from tallyd.clerk.refusals import SUPPRESSED_BEGIN, RefusalMeter
+from tallyd.clerk.refusals import READS, REFUSALS, SUPPRESSED_BEGIN, RefusalMeter
 from tallyd.ledger import ids, log
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Idle, Refused, Transaction
@@ -44,6 +45,8 @@ from tallystick.protocol.operation import Kind, Socket
 from tallystick.protocol.problems import Problem, Refusal, internal
 
 logger = logging.getLogger("tallyd.clerk")
+
+T = TypeVar("T")
 
 Handler = Callable[[Transaction, AnyRequest, Admission], Applied | Refused | Idle]
 FirstStep = Callable[[Transaction, AnyRequest, Admission], object]
@@ -81,8 +84,13 @@ class CommandRunner:
         return self._run_command(member)
 
     def _record_access(self, record: AccessRecord) -> Answer:
-        self._tx.begin_command(record.speaker.actor, record.speaker.actor, None)
-        entries.append_access(self._tx, record)
+        """Its row; beyond what is written of one actor's reads in a minute it is counted alone."""
+        actor = record.speaker.actor
+        self._tx.begin_command(actor, actor, None)
+        self._write_due_counts()
+        written = self._refusals.count(actor, READS, self._ambient.monotonic())
+        if written != "suppress":
+            entries.append_access(self._tx, record, SUPPRESSED_BEGIN if written == "begin" else None)
         return RECORDED
 
     # --- a command ------------------------------------------------------------------------------------------
@@ -91,24 +99,27 @@ class CommandRunner:
         tx.begin_command(command.speaker.actor, command.speaker.actor, _causation(request))
         admission = None
         try:
-            admission = admit(tx, request, command.speaker)
+            admission = _looked(request, lambda: admit(tx, request, command.speaker))
             tx.author = admission.author
             if request.operation.kind is Kind.FENCED_READ:
-                result = self._handlers.fenced_reads[_handler_key(request)](tx, request, admission)
-                return Answer(encode_ok(result, None, None))
+                return self._read(request, admission)
             return self._write(command, admission)
         except Refusal as refusal:
             if request.operation.kind is Kind.WRITE and command.speaker.actor != UNKNOWN:
                 self._write_refusal(command, admission, refusal.problem)
             return problem_answer(refusal.problem)
 
+    def _read(self, request: AnyRequest, admission: Admission) -> Answer:
+        read = self._handlers.fenced_reads[_handler_key(request)]
+        return Answer(encode_ok(_looked(request, lambda: read(self._tx, request, admission)), None, None))
+
     def _write(self, command: Command, admission: Admission) -> Answer:
         request, name = command.request, command.request.operation.name
         assert request.meta is not None
         wanted = idempotency.intent(request, request.meta, admission.scope)
-        first = idempotency.find(self._tx, wanted)
-        if first is not None:
-            return self._replay(first, request, admission)
+        replayed = _looked(request, lambda: self._replay_of(wanted, request, admission))
+        if replayed is not None:
+            return replayed
         first_step = self._handlers.first_steps.get(_handler_key(request))
         if first_step is not None and command.outside is None:
             return self._guarded(name, lambda: self._begin(request, admission, wanted, first_step))
@@ -118,6 +129,11 @@ class CommandRunner:
             self._hooks.executed(name, request.operation.socket)
         return answer
 
+    def _replay_of(self, wanted: Intent, request: AnyRequest, admission: Admission) -> Answer | None:
+        """None where the key was not used yet."""
+        first = idempotency.find(self._tx, wanted)
+        return None if first is None else self._replay(first, request, admission)
+
     def _replay(self, first: LogRow, request: AnyRequest, admission: Admission) -> Answer:
         """The stored reply, unless it has expired. A worker whose attempt is current has shown that it is
         alive: its lease is renewed.
@@ -126,6 +142,8 @@ class CommandRunner:
         idempotency.check_kept(self._tx, first, request, admission)
         if current is not None:
             self._tx.leases.renew(current.invocation, current.term_seconds)
+        if request.operation.socket is Socket.WORKER and admission.attempt is None:
+            self._tx.render(first.reply)  # a claim hands over what is worked with: never a mark instead
         return Answer(self._reply(first))
 
     def _begin(
@@ -151,14 +169,22 @@ class CommandRunner:
         rows = entries.append_applied(tx, request, admission, wanted, done)
         reply = self._reply(rows[0])
         judge_reply(reply)
-        return Answer(reply, _sources(rows), follow_up=done.follow_up, wakes=frozenset(tx.wakes))
+        return Answer(
+            reply,
+            _sources(rows),
+            follow_up=done.follow_up,
+            awaits=done.awaits,
+            wakes=frozenset(tx.wakes),
+        )
 
     def _reply(self, row: LogRow) -> bytes:
-        """The reply of a command from its row: the first reply and each replay are made by this."""
+        """The reply of a command from its row: the first reply and each replay are made by this. Content that
+        cannot be opened is marked: the command was applied, and what was made by it can be named.
+        """
         cursor = None
         if row.reply_sequence is not None and row.project is not None:
             cursor = self._tx.project_cursor(row.project, row.reply_sequence)
-        return encode_ok(self._tx.render(row.reply), row.reply_revision, cursor)
+        return encode_ok(self._tx.render_with_marks(row.reply), row.reply_revision, cursor)
 
     # --- a system command -----------------------------------------------------------------------------------
     def _run_system_command(self, command: SystemCommand) -> Answer:
@@ -209,7 +235,7 @@ class CommandRunner:
     def _write_refusal(self, command: Command, admission: Admission | None, problem: Problem) -> None:
         """Writes the one row that is left of a refused command, unless its actor has had too many lately."""
         self._write_due_counts()
-        written = self._refusals.refused(command.speaker.actor, self._ambient.monotonic())
+        written = self._refusals.count(command.speaker.actor, REFUSALS, self._ambient.monotonic())
         if written == "suppress":
             return
         meta = command.request.meta
@@ -220,11 +246,25 @@ class CommandRunner:
 
     def _write_due_counts(self) -> None:
         """Before an audited command's row come the counts of refusals that were suppressed until now."""
-        for actor, count in self._refusals.due(self._ambient.monotonic()):
-            entries.append_suppressed(self._tx, actor, count)
+        for actor, what, count in self._refusals.due(self._ambient.monotonic()):
+            entries.append_suppressed(self._tx, actor, what, count)
 
 
 # --- helpers ------------------------------------------------------------------------------------------------
+def _looked(request: AnyRequest, look: Callable[[], T]) -> T:
+    """What a look at the store gives that is no handler's and writes nothing: a fault in it is that of one
+    command, and its batch goes on. Raises Refusal, and apsw.Error where the transaction is gone.
+    """
+    try:
+        return look()
+    except (Refusal, apsw.Error):
+        raise
+    except Exception as fault:
+        name = request.operation.name
+        logger.exception("%s could not be judged", name)
+        raise internal(f"{name} failed inside the daemon before it began; its log says why") from fault
+
+
 def _handler_key(request: AnyRequest) -> tuple[Socket, str]:
     return request.operation.socket, request.operation.name
 

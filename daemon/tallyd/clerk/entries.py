@@ -28,7 +28,7 @@ import msgspec
 from tallyd.admission import Admission
 from tallyd.clerk.idempotency import Intent
 from tallyd.clerk.members import AccessRecord
-from tallyd.clerk.refusals import SUPPRESSED
+from tallyd.clerk.refusals import REFUSALS, SUPPRESSED
 from tallyd.ledger import ids, log, skeleton
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Transaction
@@ -102,8 +102,11 @@ def append_changing_refusal(
 
 
 # --- rows of the daemon's own -------------------------------------------------------------------------------
-def append_suppressed(tx: Transaction, actor: str, count: int) -> None:
-    """Writes how many refusals of an actor were left out."""
+def append_suppressed(tx: Transaction, actor: str, what: str, count: int) -> None:
+    """Writes how many refusals of an actor, or records of its reads, were left out."""
+    said: dict[str, object] = {"count": count}
+    if what != REFUSALS:
+        said["of"] = what
     tx.log.append(
         _row(
             tx,
@@ -111,13 +114,15 @@ def append_suppressed(tx: Transaction, actor: str, count: int) -> None:
             actor=actor,
             operation=SUPPRESSED,
             outcome=SUPPRESSED,
-            detail=skeleton.encode({"count": count}).decode(),
+            detail=skeleton.encode(said).decode(),
         )
     )
 
 
-def append_access(tx: Transaction, record: AccessRecord) -> None:
-    """Writes who looked at which sensitive objects."""
+def append_access(tx: Transaction, record: AccessRecord, outcome: str | None) -> None:
+    """Writes who looked at which sensitive objects; with an outcome other than what became of the look, where
+    one is given.
+    """
     tx.log.append(
         _row(
             tx,
@@ -126,7 +131,7 @@ def append_access(tx: Transaction, record: AccessRecord) -> None:
             strength=record.speaker.strength,
             operation=record.request.operation.name,
             mode=str(record.request.operation.mode),
-            outcome="denied" if record.denied else "read",
+            outcome=outcome or ("denied" if record.denied else "read"),
             detail=skeleton.encode({"objects": sorted(set(record.objects))}).decode(),
         )
     )

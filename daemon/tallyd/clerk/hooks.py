@@ -48,7 +48,7 @@ class NoHooks:
 
 
 class AbortHook:
-    """Aborts the process at one point of one command, or at one step of the first start."""
+    """Aborts the process at one point of one command, or at one step of a start."""
 
     def __init__(self, armed: str) -> None:
         """Raises ValueError where the text names no point."""
@@ -81,6 +81,6 @@ class AbortHook:
             os.abort()
 
     def step(self, name: str) -> None:
-        """A step of the first start: ``TALLYD_ABORT=start:<step>``."""
+        """A step of a first start or of an upgrade: ``TALLYD_ABORT=start:<step>``, each ``:`` as ``_``."""
         if self._phase == "start" and name.replace(":", "_") == self._operation:
             os.abort()

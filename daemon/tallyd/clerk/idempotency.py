@@ -14,12 +14,11 @@ the key is a tombstone: the same words are answered ``idempotency-result-expired
 its invocation has ended, however long that takes, because a later attempt goes on from them.
 
 Whether a result has expired follows from the time in its row of the log, and nothing is deleted or written
-when it does. There are three reasons. One commitment under the row's leaf covers payload, result and key
-together: without the result, a verifier could no longer tell whether the event's payload, or the key that
-must never run again, was changed. Most results are the payload of an event, and stay readable as that. And a
-clock that is wrong for an hour hides results for an hour; a sweep would have destroyed them. What this does
-not do is give back space; a result is a skeleton and holds no content, so nothing that must be forgotten
-stays because of it.
+when it does. One commitment under the row's leaf covers payload, result and key together: without the result,
+a verifier could no longer tell whether the event's payload, or the key that must never run again, was
+changed. Most results are the payload of an event, and stay readable as that. What this does not do is give
+back space; a result is a skeleton and holds no content, so nothing that must be forgotten stays because of
+it.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def _means_the_same(view: View, first: LogRow, wanted: Intent) -> bool:
         return False
     if first.request_mac is None:
         return True
-    keys = view.bodies.keys(view.db, first.position * BODIES_PER_COMMAND_MAX)
+    keys = view.object_keys(first.position * BODIES_PER_COMMAND_MAX)
     if keys is None:
         return True
     spoken = wanted.request_mac(keys.request)

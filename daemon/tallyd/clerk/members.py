@@ -59,6 +59,8 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     """The first of two transactions is durable: the work to be done before the second. Nobody is answered."""
     follow_up: Callable[[Any], object] | None = None
     """File I/O to be done, now that the command is durable, before the reply goes out."""
+    awaits: str | None = None
+    """The errand that the reply waits for; then it is made anew."""
     problem: Problem | None = None
     """Why it was refused; the reply says so too."""
     wakes: frozenset[str] = frozenset()

@@ -7,6 +7,7 @@ of the lines and answers them.
 ==================== =========================================================================================
 ``interface``        the dispatcher's protocol, caps and deadlines: read this first
 ``channel``          who speaks: ``Channel`` and ``Peer``
+``shares``           how connections and requests are shared out between the owner and agents
 ``exchange``         one request in flight and its reply: ``Exchange``
 ``framing``          lines out of bytes (no socket)
 ``connection``       order, pipelining, half-close and deadlines of one connection (no socket)
@@ -33,6 +34,7 @@ and then it cancels ``run``.
 """
 
 from tallyd.door.channel import Channel, Peer
+from tallyd.door.descriptors import raise_soft_limit, room_for_guest
 from tallyd.door.exchange import Exchange
 from tallyd.door.interface import Dispatcher, DoorLimits, ListenRefused, Parsed
 from tallyd.door.pump import Door
@@ -50,4 +52,6 @@ __all__ = [
     "Peer",
     "Timer",
     "Wakers",
+    "raise_soft_limit",
+    "room_for_guest",
 ]

@@ -105,6 +105,11 @@ class Acceptor:
             raise ListenRefused(f"{channel.path} is listened on already")
         self._add(Listener(channel))
 
+    @property
+    def listeners(self) -> int:
+        """How many there are."""
+        return len(self._listeners)
+
     def unlisten(self, path: str) -> None:
         """See Door.unlisten."""
         for listener in list(self._listeners.values()):
@@ -118,14 +123,13 @@ class Acceptor:
         for lost in [listener for listener in self._listeners.values() if listener.lost]:
             path = lost.channel.path
             try:
-                found = Listener(lost.channel)
+                self._add(Listener(lost.channel))
             except ListenRefused as error:
                 logger.error("nobody can connect: %s", error)
                 continue
             self.accept(lost.fileno())  # those who connected before the file went away
             self._remove(lost)
             lost.close()
-            self._add(found)
             rebound.append(path)
             logger.warning("%s was gone, and is bound anew", path)
         for listener in self._listeners.values():
@@ -143,8 +147,12 @@ class Acceptor:
         self._reserve.give_up()
 
     def _add(self, listener: Listener) -> None:
+        try:
+            self._poller.add(listener.fileno(), READ)
+        except OSError as error:
+            listener.close_and_remove()
+            raise ListenRefused(f"{listener.channel.path} cannot be watched: {error.strerror}") from error
         self._listeners[listener.fileno()] = listener
-        self._poller.add(listener.fileno(), READ)
 
     def _remove(self, listener: Listener) -> None:
         self._poller.remove(listener.fileno())

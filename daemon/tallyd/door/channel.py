@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 
-from tallystick.protocol import limits
 from tallystick.protocol.operation import Socket
 
 PRIVATE_SOCKET_MODE: Final = 0o600
@@ -31,9 +30,9 @@ class Channel(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     allowed_uid: int
     mode: int = PRIVATE_SOCKET_MODE
-    connections_max: int = limits.CONNECTIONS_MAX
-    """How many connections of this channel may be open: so one channel cannot take the places of all
-    others."""
+    guest: str | None = None
+    """Whose share of the door its connections and requests count against: an agent's name, which all of its
+    channels have in common. None is the owner (``shares``)."""
 
 
 class Peer(msgspec.Struct, frozen=True):

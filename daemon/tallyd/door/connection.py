@@ -190,12 +190,13 @@ class ConnectionState(ConnectionBase, Generic[P]):
 
     def _start(self, parsed: P) -> None:
         waits = parsed.waits
-        if not waits and self._load.in_flight >= self._caps.requests_in_flight_max:
+        guest, whole = self.channel.guest, self._caps.requests_in_flight_max
+        if not waits and self._load.requests.full(guest, whole) is not None:
             self._answered_by_door().answer = self._dispatcher.refuse_capacity(limits.CAPACITY_RETRY_SECONDS)
             return
         exchange = Exchange(self, parsed.concurrent, waits)
         self._in_flight.append(exchange)
-        self._load.enter(waits)
+        self._load.enter(waits, guest)
         try:
             self._dispatcher.start(parsed, exchange)
         except Exception as error:
@@ -320,6 +321,7 @@ class ConnectionState(ConnectionBase, Generic[P]):
     def close(self) -> None:
         """The connection has ended, whoever ended it: drop everything that it holds."""
         self.touched = True
+        self._load.connections.leave(self.channel.guest)
         self._drop_requests()
         self._close_reading()
         self._output.clear()

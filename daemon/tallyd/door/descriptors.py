@@ -13,11 +13,16 @@ import os
 import resource
 from typing import Final
 
+from tallyd.door.shares import Bounds
 from tallystick.protocol import limits
 
 OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 """What ``accept`` raises when the process or the system has no descriptor or no memory left. It passes by
 itself."""
+
+LISTENERS_OWNER: Final = 2
+LISTENERS_A_GUEST: Final = 2
+"""A socket for clients and one for workers each."""
 
 
 def raise_soft_limit() -> int:
@@ -36,12 +41,23 @@ def raise_soft_limit() -> int:
     return wanted
 
 
-def room_for_connections() -> int:
-    """How many connections the soft limit leaves room for; at least one."""
+def room_for_connections(listeners: int = LISTENERS_OWNER) -> int:
+    """How many connections the soft limit leaves room for beside so many listeners; at least one. The owner's
+    two are among the descriptors reserved; an agent's two are not.
+    """
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == resource.RLIM_INFINITY:
         return limits.CONNECTIONS_MAX
-    return max(1, soft - limits.DESCRIPTORS_RESERVED)
+    return max(1, soft - limits.DESCRIPTORS_RESERVED - max(0, listeners - LISTENERS_OWNER))
+
+
+def room_for_guest(guests: int) -> bool:
+    """Whether one more guest beside so many could be served: its two listeners leave it a connection for each
+    of them, and take none of the owner's. Any thread.
+    """
+    listeners = LISTENERS_OWNER + LISTENERS_A_GUEST * (guests + 1)
+    whole = min(limits.CONNECTIONS_MAX, room_for_connections(listeners))
+    return Bounds.of(whole).guest >= LISTENERS_A_GUEST
 
 
 class Reserve:

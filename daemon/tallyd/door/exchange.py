@@ -12,46 +12,50 @@ from collections import deque
 from collections.abc import Callable
 
 from tallyd.door.channel import Channel, Peer
+from tallyd.door.shares import Shared
+from tallystick.protocol import limits
 
 
 class Load:
-    """How many requests and how many waits are in flight, over all connections."""
+    """How many connections are open, and how many requests and waits are in flight on them."""
 
-    __slots__ = ("_let_go", "_started", "waits")
+    __slots__ = ("_let_go", "_started", "connections", "connections_max", "waits")
 
-    def __init__(self) -> None:
-        self._started = 0
-        self._let_go: deque[None] = deque()
-        """One entry for each abandoned request that is over and not yet subtracted from ``_started``."""
+    def __init__(self, connections_max: int = limits.CONNECTIONS_MAX) -> None:
+        self.connections = Shared("connections are open")
+        self.connections_max = connections_max
+        self._started = Shared("requests are in flight")
+        self._let_go: deque[str | None] = deque()
+        """One entry for each abandoned request that is over and not yet subtracted from ``_started``: whose
+        it was."""
         self.waits = 0
         """Waits in flight."""
 
     @property
-    def in_flight(self) -> int:
+    def requests(self) -> Shared:
         """Requests started and not over. Waits are not among them."""
         while self._let_go:
-            self._let_go.popleft()
-            self._started -= 1
+            self._started.leave(self._let_go.popleft())
         return self._started
 
-    def enter(self, waits: bool) -> None:
+    def enter(self, waits: bool, guest: str | None) -> None:
         """A request was started."""
         if waits:
             self.waits += 1
         else:
-            self._started += 1
+            self._started.enter(guest)
 
-    def leave(self, waits: bool) -> None:
+    def leave(self, waits: bool, guest: str | None) -> None:
         """A request was answered."""
         if waits:
             self.waits -= 1
         else:
-            self._started -= 1
+            self._started.leave(guest)
 
-    def let_go(self) -> None:
+    def let_go(self, guest: str | None) -> None:
         """An abandoned request is over. Any thread may call this, since the last one to hold the request
         may be the clerk's."""
-        self._let_go.append(None)
+        self._let_go.append(guest)
 
 
 class Exchange:
@@ -65,6 +69,7 @@ class Exchange:
         "answer",
         "concurrent",
         "finishing_early",
+        "guest",
         "last",
         "waits",
         "wake",
@@ -73,6 +78,8 @@ class Exchange:
     def __init__(self, connection: ConnectionBase, concurrent: bool, waits: bool) -> None:
         self._connection = connection
         self._let_go: Callable[[], object] | None = None
+        self.guest = connection.channel.guest
+        """Against whose share it counts, whoever speaks on its connection afterwards."""
         self.concurrent = concurrent
         self.waits = waits
         self.answer: bytes | None = None
@@ -119,10 +126,10 @@ class Exchange:
         self._connection.strikes += 1
         return self._connection.strikes
 
-    def adopt(self, channel: Channel) -> None:
-        """From now on the connection speaks as ``channel`` says. Lines behind this request are parsed with
-        it."""
-        self._connection.channel = channel
+    def adopt(self, channel: Channel) -> bool:
+        """From now on the connection speaks as ``channel`` says, and counts against the share of its guest.
+        Lines behind this request are parsed with it. False, and nothing changes, where that share is full."""
+        return self._connection.adopt(channel)
 
     def abandon(self, load: Load) -> None:
         """The connection calls this when its client is gone. A wait is over with that. Any other request
@@ -130,9 +137,9 @@ class Exchange:
         more."""
         self.abandoned = True
         if self.waits:
-            load.leave(True)
+            load.leave(True, self.guest)
         else:
-            self._let_go = finalizer = weakref.finalize(self, load.let_go)
+            self._let_go = finalizer = weakref.finalize(self, load.let_go, self.guest)
             finalizer.atexit = False
 
 
@@ -148,13 +155,26 @@ class ConnectionBase:
         self.strikes = 0
         """Wrong credentials shown so far."""
         self._load = load
+        load.connections.enter(channel.guest)
         self._touch = touch
         self.touched = False
         """The pump knows already that there is something to do here: ``touch`` need not be called."""
 
+    def adopt(self, channel: Channel) -> bool:
+        """See Exchange.adopt."""
+        before, after = self.channel.guest, channel.guest
+        if before != after:
+            connections = self._load.connections
+            if connections.full(after, self._load.connections_max + 1) is not None:  # it is open already
+                return False
+            connections.leave(before)
+            connections.enter(after)
+        self.channel = channel
+        return True
+
     def answered(self, exchange: Exchange) -> None:
         """A request in flight was given its reply."""
-        self._load.leave(exchange.waits)
+        self._load.leave(exchange.waits, exchange.guest)
         if not self.touched:
             self.touched = True
             self._touch()

@@ -4,7 +4,8 @@ The rules:
 
 - A line ends at ``\\n``, which is not part of it. Where the stream ends without one, what stands after the
   last ``\\n`` is a line, too, unless nothing stands there.
-- An empty line is a line like any other. (It is no JSON, and is answered as such.)
+- An empty line is a line where it is the stream's first. (It is no JSON, and is answered as such.) After
+  another line it is none: clients end their request with an empty line, and expect one answer.
 - A line longer than ``line_bytes_max`` gives one ``OVERSIZE``, as soon as its length is known. Its rest is
   dropped up to its ``\\n``. Where none comes within ``discard_bytes_max`` bytes of the line's beginning,
   the reader is ``too_long`` and takes nothing more.
@@ -34,11 +35,13 @@ Framed = bytes | Oversize
 class LineReader:
     """Bytes in, lines out, in their order."""
 
-    __slots__ = ("_discard_bytes_max", "_dropped", "_line_bytes_max", "_partial", "too_long")
+    __slots__ = ("_begun", "_discard_bytes_max", "_dropped", "_line_bytes_max", "_partial", "too_long")
 
     def __init__(self, line_bytes_max: int, discard_bytes_max: int) -> None:
         self._line_bytes_max = line_bytes_max
         self._discard_bytes_max = discard_bytes_max
+        self._begun = False
+        """Whether a line has come."""
         self._partial: bytearray | None = None
         self._dropped = 0
         """How long the oversize line is so far that is being dropped; 0 when none is."""
@@ -56,7 +59,8 @@ class LineReader:
             return []
         size = len(data) - 1
         whole = self._partial is None and not self._dropped and data.find(b"\n") == size >= 0
-        if whole and size <= self._line_bytes_max:  # by far the most frequent: one read, one line
+        if whole and 0 < size <= self._line_bytes_max:  # by far the most frequent: one read, one line
+            self._begun = True
             return [data[:-1]]
         pieces = data.split(b"\n")
         rest = pieces.pop()
@@ -82,8 +86,9 @@ class LineReader:
         self._go_on(piece, lines)
         if self._partial is not None:
             lines.append(bytes(self._partial))
-        elif not self._dropped:
+        elif not self._dropped and not self._begun:
             lines.append(b"")
+        self._begun = True
         self._partial = None
         self._dropped = 0
 

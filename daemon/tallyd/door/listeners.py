@@ -5,9 +5,9 @@ The caller holds the runtime directory's lock. So a socket that lies at our path
 that has ended, and is replaced without further checks. Promises:
 
 - The directory is opened without following a link, belongs to us, and nobody else may write or list it. The
-  socket is made under umask 077, so it is open to others at no moment, and it listens only when its mode is
-  set. Where the mode cannot be set (some container mounts refuse it) that is a warning, if the directory
-  keeps others out.
+  socket is made with its mode, by the umask, and its mode is never changed: between the two an agent could
+  put a link in its place, to a file of the owner's. Where it has another mode all the same (a file system
+  without modes) that is a warning, if the directory keeps others out.
 - Only a socket is ever replaced, and only our own file and link are ever removed.
 - A path longer than the kernel takes is refused before it is tried. The refusal names its length, the
   limit, and what to set.
@@ -18,6 +18,7 @@ Does not: create the directory, take the lock, or decide when to look whether a 
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import socket
@@ -35,7 +36,6 @@ ALIASES: Final = {CLIENT_SOCKET: CLIENT_ALIAS, WORKER_SOCKET: WORKER_ALIAS}
 """For each socket's name, the name under which KCP's clients look for it (KCP 1.1): a relative link beside
 it."""
 
-_PRIVATE_UMASK: Final = 0o077
 _OTHERS: Final = 0o077
 _OTHERS_READ_OR_WRITE: Final = 0o066
 """What others may never do in a directory. They may search it (go through it) where an agent has a uid of
@@ -151,13 +151,13 @@ def _bind_free(channel: Channel, *, private: bool) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listening.setblocking(False)
-        umask = os.umask(_PRIVATE_UMASK)
+        umask = os.umask(0o777 & ~channel.mode)
         try:
             listening.bind(channel.path)
         finally:
             os.umask(umask)
         try:
-            _set_mode(channel, private=private)
+            _check_mode(channel, private=private)
             listening.listen(limits.CONNECTIONS_BACKLOG_MAX)
         except OSError:
             os.unlink(channel.path)
@@ -168,18 +168,21 @@ def _bind_free(channel: Channel, *, private: bool) -> socket.socket:
     return listening
 
 
-def _set_mode(channel: Channel, *, private: bool) -> None:
-    try:
-        os.chmod(channel.path, channel.mode)
-    except OSError as error:
-        if channel.mode & _OTHERS or not private:
-            raise
-        logger.warning(
-            "%s: its mode cannot be set (%s); its directory keeps others out, and so does the check of their "
-            "uid",
-            channel.path,
-            error.strerror,
-        )
+def _check_mode(channel: Channel, *, private: bool) -> None:
+    """Raises OSError where the socket has another mode than it was made with, and its directory does not
+    keep others out.
+    """
+    mode = stat.S_IMODE(os.lstat(channel.path).st_mode)
+    if mode == channel.mode:
+        return
+    if channel.mode & _OTHERS or not private:
+        raise OSError(errno.EPERM, f"it has mode {mode:04o} and not {channel.mode:04o}, whatever the umask")
+    logger.warning(
+        "%s has mode %04o and not %04o; its directory keeps others out, and so does the check of their uid",
+        channel.path,
+        mode,
+        channel.mode,
+    )
 
 
 def _identity(path: str) -> _Identity | None:

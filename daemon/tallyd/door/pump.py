@@ -15,8 +15,8 @@ ends the wait.
 Promises:
 
 - An error of one connection ends that connection. When the dispatcher raises for one request, that request
-  is answered with ``Dispatcher.failed``. Only a waker's callback and ``cut`` end the loop when they raise,
-  because nobody can tell then which replies are missing.
+  is answered with ``Dispatcher.failed``. What a timer, a waker or a new connection raises is logged, and ends
+  nothing else. Only ``cut`` ends the loop when it raises: nothing could be applied any more.
 - Without a free descriptor, a listener pauses and tells whoever it can to come again. It never spins, and it
   never stops for good.
 - While nothing is due and nothing comes, nothing runs: waits and idle connections cost memory only.
@@ -40,7 +40,7 @@ from tallyd.door.acceptor import Acceptor
 from tallyd.door.channel import Channel, Peer
 from tallyd.door.connection import ConnectionState
 from tallyd.door.defects import describe
-from tallyd.door.descriptors import room_for_connections
+from tallyd.door.descriptors import LISTENERS_OWNER, room_for_connections
 from tallyd.door.exchange import Load
 from tallyd.door.interface import Dispatcher, DoorLimits, P
 from tallyd.door.listeners import Listener
@@ -85,13 +85,13 @@ class Door(Generic[P]):
         """``wakers`` are given where something needs one before there is a door; the door closes them."""
         self._dispatcher = dispatcher
         self._caps = caps
-        self._connections_max = min(caps.connections_max, room_for_connections())
         self._poller = poller if poller is not None else default_poller()
         self._wakers = Wakers() if wakers is None else wakers
         self._wakers_descriptor = self._wakers.fileno()
         self._poller.add(self._wakers_descriptor, READ)
         self._timers = Timers()
-        self._load = Load()
+        self._room = room_for_connections()
+        self._load = Load(min(caps.connections_max, self._room))
         self._acceptor = Acceptor(
             self._poller,
             self._timers,
@@ -180,7 +180,7 @@ class Door(Generic[P]):
     @property
     def in_flight(self) -> int:
         """Requests started and not over, without waits."""
-        return self._load.in_flight
+        return self._load.requests.total
 
     @property
     def waits(self) -> int:
@@ -271,7 +271,10 @@ class Door(Generic[P]):
             else:
                 callers.append(descriptor)
         for descriptor in callers:
-            self._acceptor.accept(descriptor)
+            try:
+                self._acceptor.accept(descriptor)
+            except Exception as error:
+                logger.error("a connection could not be let in, which is a defect: %s", describe(error))
         return True
 
     def _run_timers(self, now: float) -> None:
@@ -302,15 +305,9 @@ class Door(Generic[P]):
 
     def _full(self, listener: Listener) -> str | None:
         """The cap that lets no further connection of this listener in, in words; None where there is room."""
-        if len(self._links) >= self._connections_max:
-            return f"{self._connections_max} connections are open"
-        of_channel = listener.channel.connections_max
-        if of_channel < self._connections_max and self._open_on(listener.channel.path) >= of_channel:
-            return f"{of_channel} connections of this channel are open"
-        return None
-
-    def _open_on(self, path: str) -> int:
-        return sum(link.listener.channel.path == path for link in self._links.values())
+        room = self._room - max(0, self._acceptor.listeners - LISTENERS_OWNER)
+        self._load.connections_max = max(1, min(self._caps.connections_max, room))
+        return self._load.connections.full(listener.channel.guest, self._load.connections_max)
 
     def _admit(self, connected: socket.socket, peer: Peer, listener: Listener) -> None:
         now = trio.current_time()
@@ -319,7 +316,12 @@ class Door(Generic[P]):
             self._dispatcher, self._caps, self._load, listener.channel, peer, partial(self._touch, link), now
         )
         self._links[connected.fileno()] = link
-        self._poller.add(connected.fileno(), READ)
+        try:
+            self._poller.add(connected.fileno(), READ)
+        except OSError as error:  # the system watches as many as it may for this user
+            logger.warning("a connection could not be watched: %s", error.strerror)
+            self._end(link)
+            return
         self._guarded(link, self._receive, now)  # most clients connect and send at once
 
     def _guarded(self, link: _Link[P], step: Callable[[_Link[P], float], None], now: float) -> None:

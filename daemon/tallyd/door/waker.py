@@ -12,9 +12,14 @@ waker before the loop clears it and empties the queue.
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 from collections import deque
 from collections.abc import Callable
+
+from tallyd.door.defects import describe
+
+logger = logging.getLogger("tallyd.door")
 
 _DRAIN_BYTES = 4_096
 
@@ -38,15 +43,18 @@ class Wakers:
         return _Waker(self, callback)
 
     def run(self) -> None:
-        """Run the callbacks of the wakers that were called. The loop calls this. What a callback raises
-        ends the loop, because nobody can tell which replies are missing then."""
+        """Run the callbacks of the wakers that were called. The loop calls this. What a callback raises is
+        logged, and the others run."""
         with contextlib.suppress(BlockingIOError):
             self._reader.recv(_DRAIN_BYTES)
         self._signalled = False
         for _ in range(len(self._queue)):
             waker = self._queue.popleft()
             waker.queued = False
-            waker.callback()
+            try:
+                waker.callback()
+            except Exception as error:
+                logger.error("a waker's callback failed, which is a defect: %s", describe(error))
 
     def close(self) -> None:
         """Close both sockets. A waker that is called later does nothing."""

@@ -6,6 +6,8 @@ stream.
 | active  | revoked    |
 | revoked | –          |
 
+Two active agents never have one name, or one uid.
+
 The client makes the credential and sends its SHA-256, so that no reply, event, row or log of ours could ever
 hold one. An agent's directory of sockets follows from its row: the service makes it appear and go.
 """
@@ -34,7 +36,7 @@ from tallystick.protocol.families.agents import (
     TallystickAgentRevokeArgs,
     TallystickAgentShowArgs,
 )
-from tallystick.protocol.problems import invalid, not_found, stale_revision
+from tallystick.protocol.problems import invalid, not_found, stale_revision, unavailable
 
 AGENT_SCHEMA: Final = "schema:tallystick-agent-v1"
 LIFECYCLE: Final = {"active": frozenset({"revoked"}), "revoked": frozenset[str]()}
@@ -98,10 +100,14 @@ def add(tx: Transaction, request: Request[TallystickAgentAddArgs], _admission: A
     credential = bytes.fromhex(args.credential_sha256)
     if tx.one("SELECT 1 FROM agents WHERE credential_sha256 = ?", credential) is not None:
         raise invalid("$.args.credential_sha256 is another agent's; make a credential for each")
+    _check_told_apart(tx, args)
     expires_at = optional(args.expires_at)
     expires_ms = None if expires_at is None else times.unix_ms(expires_at)
     if expires_ms is not None and expires_ms <= tx.now_ms:
         raise invalid(f"$.args.expires_at {expires_at} has passed at {tx.now}; name a later time, or none")
+    lacking = tx.no_room_for_agent(len(agents.active(tx)))
+    if lacking is not None:
+        raise unavailable(f"the agent was not added: {lacking}", outcome="not_applied")
     name, _ = tx.seal(canonical(args.name))
     row = AgentRow(
         position=tx.position,
@@ -120,6 +126,24 @@ def add(tx: Transaction, request: Request[TallystickAgentAddArgs], _admission: A
     tx.insert("agents", **{field: getattr(row, field) for field in row.__struct_fields__})
     tx.emit(_event(row, "added", row.id))
     return Applied(revision=1)
+
+
+def _check_told_apart(tx: Transaction, args: TallystickAgentAddArgs) -> None:
+    """Raises Refusal ``invalid`` for the name or the uid of another active agent: whoever has that uid could
+    speak as either.
+    """
+    same_name = agents.named(tx, args.name)
+    if same_name is not None:
+        raise invalid(
+            f"$.args.name is that of agent {same_name.agent_id}; choose another, or revoke that agent first"
+        )
+    uid = optional(args.peer_uid)
+    for row in agents.active(tx) if uid is not None else ():
+        if row.peer_uid == uid:
+            raise invalid(
+                f"$.args.peer_uid {uid} is that of agent {row.agent_id}, and whoever has it could speak as "
+                f"either; give each agent a uid of its own"
+            )
 
 
 def revoke(tx: Transaction, request: Request[TallystickAgentRevokeArgs], _admission: Admission) -> Applied:
@@ -164,7 +188,7 @@ def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
     )
     for values in rows:
         row = AgentRow(*values)
-        yield row.position, view.render(record(row))
+        yield row.position, view.render_with_marks(record(row))
 
 
 FAMILY: Final = Family(

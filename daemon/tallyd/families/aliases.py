@@ -23,7 +23,7 @@ from tallyd.families.shared.family import Family, read, write
 from tallyd.families.shared.results import Served, check_revision, optional
 from tallyd.ledger import ids, pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
-from tallyd.ledger.view import ProjectRow, View
+from tallyd.ledger.view import ContentDamaged, ProjectRow, View
 from tallystick.protocol.canonical import canonical
 from tallystick.protocol.envelope import AnyRequest, Request
 from tallystick.protocol.families.aliases import (
@@ -161,7 +161,15 @@ def _check_deployment(tx: Transaction, deployment_id: str, revision: int) -> Non
 
 def _active_names(tx: Transaction, project: ProjectRow) -> set[bytes | None]:
     rows = tx.all("SELECT normalized FROM aliases WHERE project = ? AND status = 'active'", project.position)
-    return {tx.content(int(str(body))) for (body,) in rows}
+    return {_readable(tx, int(str(body))) for (body,) in rows}
+
+
+def _readable(tx: Transaction, body: int) -> bytes | None:
+    """A name that cannot be opened is not compared: it keeps nobody from being given another one."""
+    try:
+        return tx.content(body)
+    except ContentDamaged:
+        return None
 
 
 def update(tx: Transaction, request: Request[AssistantAliasUpdateArgs], admission: Admission) -> Applied:
@@ -245,7 +253,7 @@ def _rows(
     )
     for values in rows:
         row = AliasRow(*values)
-        yield row.position, view.render(record(project.project_id, row))
+        yield row.position, view.render_with_marks(record(project.project_id, row))
 
 
 FAMILY: Final = Family(

@@ -168,7 +168,7 @@ def _rows(view: View, snapshot: pages.Snapshot) -> Iterator[tuple[int, bytes]]:
     )
     for values in rows:
         row = AssistantRow(*values)
-        yield row.position, view.render(record(view, row))
+        yield row.position, view.render_with_marks(record(view, row))
 
 
 # --- revisions ----------------------------------------------------------------------------------------------

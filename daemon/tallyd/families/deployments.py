@@ -124,8 +124,11 @@ def record(row: DeploymentRow) -> bytes:
         "security_profile": row.security_profile,
         "status": row.status,
     }
-    if row.activated_ms is not None:
-        said["activated_at"] = times.rfc3339(row.activated_ms)
+    activated_ms = row.activated_ms
+    if row.record is None and activated_ms is None:
+        activated_ms = row.created_ms  # the built-in one was active from the first
+    if activated_ms is not None:
+        said["activated_at"] = times.rfc3339(activated_ms)
     return skeleton.encode(said)
 
 
@@ -229,7 +232,7 @@ def _rows(view: View, snapshot: pages.Snapshot, revision: str | None) -> Iterato
     )
     for values in rows:
         row = DeploymentRow(*values)
-        yield row.position, view.render(record(row))
+        yield row.position, view.render_with_marks(record(row))
 
 
 FAMILY: Final = Family(

@@ -133,11 +133,14 @@ def supersede(tx: Transaction, request: Request[ContributionSupersedeArgs], admi
     replacement = objects.contribution(tx, args.replacement_ref)
     if replacement is None or replacement.space != space.position:
         raise not_found("contribution in this space", args.replacement_ref)
+    refuse_unreachable(tx, admission, space, replacement.classification, args.replacement_ref)
     refuse_second(tx, args.contribution_ref, target, SUPERSEDED)
+    if replacement.position == target.position:
+        raise invalid(f"$.args.replacement_ref: {args.contribution_ref} cannot stand in its own place")
     if _leads_to(tx, replacement.position, target.position):
         raise cycle(
-            f"$.args.replacement_ref: {args.replacement_ref} is the same, or is itself superseded by "
-            f"{args.contribution_ref}, at once or in the end; choose one that stands"
+            f"$.args.replacement_ref: {args.replacement_ref} is superseded by {args.contribution_ref}, "
+            f"at once or in the end; choose one that stands"
         )
     return dispose(tx, admission, space, target, SUPERSEDED, args.reason_class, replacement.position)
 
@@ -263,12 +266,11 @@ def _made_by(view: View, admission: Admission, position: int) -> bool:
 
 
 # --- reads --------------------------------------------------------------------------------------------------
-def disposed_item(view: View, what: str, row: LogRow) -> bytes:
-    """A contribution or relation, and what became of it."""
-    assert row.payload is not None
+def disposed_item(view: View, what: str, row: LogRow, record: bytes) -> bytes:
+    """A contribution or relation, whose record was rendered from a row, and what became of it."""
     events.note(view, row)
     said = {
-        what: skeleton.embedded(view.render(row.payload)),
+        what: skeleton.embedded(record),
         "dispositions": [skeleton.embedded(one) for one in of(view, row.position)],
     }
     return skeleton.encode(said)

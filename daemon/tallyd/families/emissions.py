@@ -11,13 +11,13 @@ from typing import Final
 
 from tallyd.admission import Admission
 from tallyd.families.shared.family import Family, write
-from tallyd.families.shared.fence import step
+from tallyd.families.shared.fence import check_fence, step
 from tallyd.families.shared.servable import check_servable
 from tallyd.ledger import ids, skeleton
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallystick.protocol import limits
 from tallystick.protocol.canonical import canonical
-from tallystick.protocol.envelope import AnyRequest, Request
+from tallystick.protocol.envelope import Request
 from tallystick.protocol.families.emissions import (
     APPLICATION_EVENT_EMIT,
     MODEL_COMPLETE,
@@ -80,11 +80,13 @@ def emit(tx: Transaction, request: Request[ApplicationEventEmitArgs], admission:
     return Applied(result=skeleton.encode(said))
 
 
-def complete_model(_tx: Transaction, request: AnyRequest, _admission: Admission) -> Applied:
-    """``model_complete``: whose turn it is does not matter where nobody has one. It says no outcome, since
-    nothing is gained by sending it again.
+def complete_model(
+    tx: Transaction, request: Request[ModelCompleteArgs], admission: Admission
+) -> Applied:
+    """``model_complete``: of an attempt that may act. It says no outcome, since nothing is gained by sending
+    it again.
     """
-    assert isinstance(request.args, ModelCompleteArgs)
+    check_fence(tx, request, admission)
     raise unavailable("no authority for model calls is configured: this daemon sends nothing to any provider")
 
 

@@ -7,16 +7,20 @@
 
 Deleting the rows is what erases: deleted cells are overwritten, and what other places hold are skeletons and
 keyed digests whose keys went too. Behind it the write-ahead log is cut, copies made before migrations are
-cleaned, sealed files unlinked; then an event says ``erased``. A crash in between leaves ``erasing``, and the
-next start goes on from there.
+cleaned, sealed and staged files unlinked; then an event says ``erased``. The reply comes when that is done:
+whoever has it may pull the plug, and nothing is left. Where it takes too long (a disk or a reader stands in
+the way) the reply comes all the same, and says ``erasing`` where its record can. A crash in between leaves
+``erasing``, and the next start goes on from there.
 
 ``contribution_redact`` reaches a contribution's body and its artifacts. ``tallystick_erase`` reaches what
 else holds content: names, titles, reasons, descriptions, payloads of applications, the free objects of lenses
-and deployments, in every event that an object had; and an artifact's bytes, whatever carries it.
+and deployments, in every event that an object had; an artifact's bytes, whatever carries it; and the digest
+that was declared for an upload of which no artifact came.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -25,6 +29,7 @@ from msgspec import UNSET
 from tallyd.admission import Admission, check_rights, may_steward
 from tallyd.families.artifacts import rows as artifact_rows
 from tallyd.families.artifacts import uploads as artifacts
+from tallyd.families.artifacts.rows import UploadRow
 from tallyd.families.dispositions import REDACTED, dispose, refuse_second
 from tallyd.families.lenses import lenses
 from tallyd.families.shared import objects
@@ -70,8 +75,20 @@ _COLUMNS: Final = ", ".join(ErasureRow.__struct_fields__)
 
 
 def record(row: ErasureRow) -> bytes:
-    """An erasure's record; it holds no content."""
-    said: dict[str, object] = {
+    """An erasure's record as it is now, for an event; it holds no content."""
+    said = _members(row)
+    if row.erased_ms is not None:
+        said["erased_at"] = times.rfc3339(row.erased_ms)
+    return skeleton.encode(said)
+
+
+def _living_record(row: ErasureRow) -> bytes:
+    """The same for a reply, which says how far the erasure is when it is given."""
+    return skeleton.encode({**_members(row), "state": skeleton.place(skeleton.ERASURE, row.position)})
+
+
+def _members(row: ErasureRow) -> dict[str, object]:
+    return {
         "erasure_id": ids.text("erase", row.id),
         "subject_ref": row.subject,
         "reason_class": row.reason_class,
@@ -80,9 +97,6 @@ def record(row: ErasureRow) -> bytes:
         "state": row.state,
         "created_at": times.rfc3339(row.created_ms),
     }
-    if row.erased_ms is not None:
-        said["erased_at"] = times.rfc3339(row.erased_ms)
-    return skeleton.encode(said)
 
 
 def in_progress(view: View) -> list[ErasureRow]:
@@ -122,6 +136,7 @@ def redact(tx: Transaction, request: Request[ContributionRedactArgs], admission:
     if not admission.sees(tx, space):
         raise not_found("contribution", ref)
     _check_steward(tx, request, admission, space)
+    objects.refuse_unreachable(tx, admission, space, target.classification, ref)
     check_revision(request, space.revision, f"space {space.space_id}")
     refuse_second(tx, ref, target, REDACTED)
     carried = artifact_rows.carried_by(tx, target.position)
@@ -131,7 +146,7 @@ def redact(tx: Transaction, request: Request[ContributionRedactArgs], admission:
         artifacts.erase(tx, artifact)
     row = _begin(tx, admission, ref, args.reason_class, 1 + len(carried))
     tx.register(row.id)
-    return applied
+    return msgspec.structs.replace(applied, awaits=FINISH)
 
 
 def _check_steward(tx: Transaction, request: AnyRequest, admission: Admission, space: SpaceRow) -> None:
@@ -145,6 +160,8 @@ def erase(tx: Transaction, request: Request[TallystickEraseArgs], admission: Adm
     args = request.args
     if args.object_ref is not UNSET and args.object_ref.startswith("art-"):
         return _erase_artifact(tx, admission, args.object_ref, args.reason_class)
+    if args.object_ref is not UNSET and args.object_ref.startswith("upl-"):
+        return _erase_upload(tx, admission, args.object_ref, args.reason_class)
     if args.object_ref is not UNSET:
         what, subject = OBJECT, args.object_ref
         rows = _rows_of_object(tx, subject)
@@ -154,7 +171,7 @@ def erase(tx: Transaction, request: Request[TallystickEraseArgs], admission: Adm
         rows = [_row_of_event(tx, subject)]
     if not _seen(tx, admission, rows[0]):
         raise not_found(what, subject)
-    _check_may_erase(tx, request, admission, subject, rows[0])
+    _check_may_erase(tx, request, admission, subject, rows)
     _refuse_contribution(rows[0])
     bodies = sorted({body for row in rows for body in _bodies(row)})
     alive = [body for body in bodies if tx.one("SELECT 1 FROM bodies WHERE body = ?", body) is not None]
@@ -168,7 +185,7 @@ def erase(tx: Transaction, request: Request[TallystickEraseArgs], admission: Adm
 def _begun(tx: Transaction, admission: Admission, subject: str, reason_class: str, bodies: int) -> Applied:
     row = _begin(tx, admission, subject, reason_class, bodies)
     tx.emit(_event(row, "erasing", row.id))
-    return Applied(result=record(row), revision=1)
+    return Applied(result=_living_record(row), revision=1, awaits=FINISH)
 
 
 def _erase_artifact(tx: Transaction, admission: Admission, artifact_id: str, reason_class: str) -> Applied:
@@ -180,10 +197,40 @@ def _erase_artifact(tx: Transaction, admission: Admission, artifact_id: str, rea
         raise forbidden(f"erasing artifact {artifact_id} is for who uploaded it, and for the owner")
     if artifact.state in ("pending", "verifying"):
         raise invalid(f"the upload of artifact {artifact_id} has not ended; use artifact_upload_abort first")
-    if artifact.keys is None or artifact.state != "available":
-        raise invalid(f"artifact {artifact_id} is {artifact.state}: no content of it is left to be erased")
-    artifacts.erase(tx, artifact)
-    return _begun(tx, admission, artifact_id, reason_class, 1)
+    if artifact.state == "available":
+        artifacts.erase(tx, artifact)
+        return _begun(tx, admission, artifact_id, reason_class, 1)
+    upload = artifact_rows.upload_at(tx, artifact.position)
+    return _erase_declared(tx, admission, upload, artifact_id, reason_class)
+
+
+def _erase_upload(tx: Transaction, admission: Admission, upload_id: str, reason_class: str) -> Applied:
+    """What is kept of an upload that has ended; bytes that became an artifact are the artifact's. For the
+    owner and for who uploaded.
+    """
+    upload = artifact_rows.own_upload(tx, admission, upload_id)
+    if upload.terminal_ms is None:
+        raise invalid(f"upload {upload_id} has not ended; use artifact_upload_abort first")
+    return _erase_declared(tx, admission, upload, upload_id, reason_class)
+
+
+def _erase_declared(
+    tx: Transaction, admission: Admission, upload: UploadRow, subject: str, reason_class: str
+) -> Applied:
+    """Of an upload without an artifact: the digest that was declared, by which a guess could be tested, and
+    why it was aborted.
+    """
+    erased = 0
+    if upload.reason is not None and tx.one("SELECT 1 FROM bodies WHERE body = ?", upload.reason) is not None:
+        tx.forget(upload.reason)
+        erased += 1
+    keys = tx.one("SELECT 1 FROM object_keys WHERE body = ?", upload.declared_keys)
+    if upload.state != "completed" and keys is not None:
+        tx.forget_keys(upload.declared_keys)
+        erased += 1
+    if erased == 0:
+        raise invalid(f"{subject} holds no content that is left to be erased")
+    return _begun(tx, admission, subject, reason_class, erased)
 
 
 def _bodies(row: LogRow) -> list[int]:
@@ -199,18 +246,16 @@ def _row_of_event(tx: Transaction, event_id: str) -> LogRow:
 
 
 def _rows_of_object(tx: Transaction, ref: str) -> list[LogRow]:
-    """The rows of every event that the object had, in one stream; an upload's are its artifact's."""
+    """The rows of every event that the object had, in one stream."""
     prefix = ref.partition("-")[0]
     position = tx.position_of(prefix, ref)
     if position is None:
         position = lenses.first_change(tx, ref)
     first = None if position is None else log.read(tx.db, position)
-    upload = artifact_rows.find_upload(tx, ref)
-    resource = ref if upload is None else artifact_rows.artifact_at(tx, upload.position).artifact_id
-    if first is None or first.resource != resource or first.stream is None:
+    if first is None or first.resource != ref or first.stream is None:
         raise not_found(OBJECT, ref)
     found = tx.db.execute(
-        log.SELECT + "WHERE stream = ? AND resource = ? ORDER BY stream_sequence", (first.stream, resource)
+        log.SELECT + "WHERE stream = ? AND resource = ? ORDER BY stream_sequence", (first.stream, ref)
     )
     return [LogRow(*values) for values in found]
 
@@ -233,22 +278,23 @@ def _seen(tx: Transaction, admission: Admission, row: LogRow) -> bool:
 
 
 def _check_may_erase(
-    tx: Transaction, request: AnyRequest, admission: Admission, subject: str, row: LogRow
+    tx: Transaction, request: AnyRequest, admission: Admission, subject: str, rows: list[LogRow]
 ) -> None:
-    """Stewards of the space that it stands in; the owner everywhere."""
+    """Stewards of the space that it stands in, who may read it; the owner everywhere."""
     if admission.agent is None:
         return
-    space = _space_of(tx, row)
+    space = _space_of(tx, rows[0])
     if space is None:
         raise forbidden(f"{subject} stands in no space; erasing it is the owner's")
     _check_steward(tx, request, admission, space)
+    for row in rows:
+        objects.refuse_unreachable(tx, admission, space, str(row.classification), subject)
 
 
 def _space_of(tx: Transaction, row: LogRow) -> SpaceRow | None:
     assert row.stream is not None
     invocation = attempts.invocation_at(tx, row.stream)
-    position = row.stream if invocation is None else invocation.space
-    return None if position is None else tx.space_at(position)
+    return tx.space_at(row.stream) if invocation is None else attempts.space_of(tx, invocation)
 
 
 # --- behind it ----------------------------------------------------------------------------------------------
@@ -283,10 +329,14 @@ def _last(view: View) -> int | None:
 
 
 def _clean(host: Host, until: int) -> Cleaned:
-    """The sealed files of erased artifacts go, and from copies of the store what the store has no more."""
+    """The files of erased artifacts go, sealed and staged, and from copies of the store what the store has no
+    more.
+    """
     erasing = host.read(lambda view: artifact_rows.with_files(view, erasing=True))
     for artifact in erasing:
         assert artifact.sealed_storage_version is not None
+        upload = host.read(partial(artifact_rows.upload_at, position=artifact.position))
+        host.vault.staging.drop(upload.upload_id)
         host.vault.erase(artifact.artifact_id, artifact.sealed_storage_version)
     host.clean_copies()
     return Cleaned(until, tuple(artifact.position for artifact in erasing))

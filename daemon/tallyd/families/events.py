@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from tallyd.admission import Admission
 from tallyd.admission.visibility import event_visibility
 from tallyd.families.shared.family import Family, read, wait
-from tallyd.families.shared.results import Served, optional
+from tallyd.families.shared.results import Further, Served, optional
 from tallyd.ledger import events, ids, log, skeleton
 from tallyd.ledger.cursors import Expired, filter_digest
 from tallyd.ledger.view import ProjectRow, View
@@ -42,6 +43,10 @@ class Follow(msgspec.Struct, frozen=True):
     @property
     def f(self) -> str | None:
         return filter_digest(self.prefixes)
+
+    def begin(self, limit: int) -> events.Look:
+        """A look for events behind where it stands."""
+        return events.Look(self.project, self.after, self.prefixes, limit)
 
 
 def source_of(view: View, admission: Admission, source: str, narrowed: str | None) -> ProjectRow:
@@ -95,25 +100,43 @@ def expired(view: View, source: str, head: int) -> Exception:
     )
 
 
-def look(view: View, admission: Admission, follow: Follow, limit: int) -> tuple[events.Batch, str]:
-    """One look: what there is, and the cursor after it."""
-    visibility = event_visibility(view, admission)
-    found = events.after(view, follow.project, follow.after, follow.prefixes, limit, visibility)
-    return found, view.cursors.token(follow.source, found.seen, f=follow.f)
-
-
-def read_events(view: View, request: Request[EventsReadArgs], admission: Admission) -> Served:
+def read_events(view: View, request: Request[EventsReadArgs], admission: Admission) -> Served | Further:
     """``events_read``."""
     args = request.args
     project = source_of(view, admission, args.source, optional(args.project_id))
     follow = follow_project(view, project, optional(args.after_cursor), optional(args.type_prefixes) or ())
-    found, cursor = look(view, admission, follow, args.limit)
-    said = {
-        "events": skeleton.embedded(b"[" + b",".join(found.events) + b"]"),
-        "next_cursor": cursor,
+    return _look_on(follow, follow.begin(args.limit), _read_result, view, admission)
+
+
+Result = Callable[[View, Follow, events.Look], dict[str, object]]
+
+
+def _look_on(
+    follow: Follow, look: events.Look, result: Result, view: View, admission: Admission
+) -> Served | Further:
+    """The next slice of a read, and its result where that was the last."""
+    _check_source(view, admission, follow)
+    if look.go_on(view, event_visibility(view, admission)):
+        return Served(skeleton.encode(result(view, follow, look)))
+    return Further(partial(_look_on, follow, look, result))
+
+
+def _check_source(view: View, admission: Admission, follow: Follow) -> None:
+    """Authority may be lost while a look goes on. Raises Refusal ``not-found``."""
+    if follow.project != log.REALM_STREAM and not admission.member(view, follow.project):
+        raise not_found("source of events", follow.source)
+
+
+def _read_result(view: View, follow: Follow, look: events.Look) -> dict[str, object]:
+    return {
+        "events": _listed(look.found),
+        "next_cursor": view.cursors.token(follow.source, look.seen, f=follow.f),
         "snapshot_epoch": f"epoch-{view.epoch}",
     }
-    return Served(skeleton.encode(said))
+
+
+def _listed(found: list[bytes]) -> msgspec.Raw:
+    return skeleton.embedded(b"[" + b",".join(found) + b"]")
 
 
 WAIT_EVENTS_MAX: Final = limits.PAGE_ITEMS_MAX
@@ -130,6 +153,7 @@ class Following:
         filters = optional(args.filters)
         prefixes = None if filters is None else optional(filters.type_prefixes)
         self._follow = follow_project(view, project, args.after_cursor, prefixes or ())
+        self._at_head = False
         self._wait_ms = min(args.timeout_ms, limits.WAIT_MS_MAX)
 
     @property
@@ -142,15 +166,21 @@ class Following:
         """How long it may sleep."""
         return self._wait_ms
 
+    @property
+    def at_head(self) -> bool:
+        """Whether the last look came to the end of what there is."""
+        return self._at_head
+
     def look(self, view: View, admission: Admission) -> tuple[bool, bytes]:
         """Whether there is anything, and the result as it would be now; what the filter skipped is passed."""
-        if not admission.member(view, self.project):
-            raise not_found("source of events", self._follow.source)
-        found, cursor = look(view, admission, self._follow, WAIT_EVENTS_MAX)
-        if not found.events:
-            self._follow = msgspec.structs.replace(self._follow, after=found.seen)
-        events_found = skeleton.embedded(b"[" + b",".join(found.events) + b"]")
-        return bool(found.events), skeleton.encode({"events": events_found, "next_cursor": cursor})
+        _check_source(view, admission, self._follow)
+        look = self._follow.begin(WAIT_EVENTS_MAX)
+        self._at_head = look.go_on(view, event_visibility(view, admission))
+        if not look.found:
+            self._follow = msgspec.structs.replace(self._follow, after=look.seen)
+        cursor = view.cursors.token(self._follow.source, look.seen, f=self._follow.f)
+        said = {"events": _listed(look.found), "next_cursor": cursor}
+        return bool(look.found), skeleton.encode(said)
 
 
 def payload(view: View, request: Request[EventPayloadArgs], admission: Admission) -> Served:
@@ -161,7 +191,7 @@ def payload(view: View, request: Request[EventPayloadArgs], admission: Admission
     if row is None or row.event_id != ids.digits("evt", args.event_id):
         raise not_found("event", args.event_id)
     if admission.project is not None and admission.project.position != row.project:
-        raise not_found("event in that project", args.event_id)
+        raise not_found("event", args.event_id)
     assert row.payload is not None
     assert row.schema_ref is not None
     assert row.classification is not None
@@ -181,7 +211,9 @@ def payload(view: View, request: Request[EventPayloadArgs], admission: Admission
     return Served(skeleton.encode(said))
 
 
-def read_accounted(view: View, request: Request[TallystickEventsReadArgs], admission: Admission) -> Served:
+def read_accounted(
+    view: View, request: Request[TallystickEventsReadArgs], admission: Admission
+) -> Served | Further:
     """``tallystick_events_read``: of a project, or of the realm, whose events are the owner's."""
     args = request.args
     cursor, prefixes = optional(args.after_cursor), optional(args.type_prefixes) or ()
@@ -189,19 +221,14 @@ def read_accounted(view: View, request: Request[TallystickEventsReadArgs], admis
         if admission.agent is not None:
             raise forbidden("the realm's events are the owner's; name a project as the source")
         follow = follow_realm(view, cursor, prefixes)
-        found = events.of_realm_after(view, follow.after, prefixes, args.limit)
     else:
         project = source_of(view, admission, args.source, None)
         follow = follow_project(view, project, cursor, prefixes)
-        visibility = event_visibility(view, admission)
-        found = events.after(view, follow.project, follow.after, prefixes, args.limit, visibility)
-    said = {
-        "events": skeleton.embedded(b"[" + b",".join(found.events) + b"]"),
-        "withheld": found.withheld,
-        "next_cursor": view.cursors.token(follow.source, found.seen, f=follow.f),
-        "snapshot_epoch": f"epoch-{view.epoch}",
-    }
-    return Served(skeleton.encode(said))
+    return _look_on(follow, follow.begin(args.limit), _accounted_result, view, admission)
+
+
+def _accounted_result(view: View, follow: Follow, look: events.Look) -> dict[str, object]:
+    return {**_read_result(view, follow, look), "withheld": look.withheld}
 
 
 FAMILY: Final = Family(

@@ -7,10 +7,10 @@ active      revoked
 revoked     refused
 =========== =========
 
-``allowed_actions`` are the words ``read``, ``contribute`` and ``steward``, or names of operations; other
-words are kept and allow nothing (``admission.access``). A grant reaches up to its classification ceiling, and
-until it expires: it then allows nothing, and is shown as ``expired``, though nothing of it has been written
-anew. Taking one back works in an archived space as well.
+``allowed_actions`` are the words ``read``, ``contribute`` and ``steward``, or names of operations
+(``admission.access``); other words are refused, and allow nothing where an earlier version kept them. A grant
+reaches up to its classification ceiling, and until it expires: it then allows nothing, and is shown as
+``expired``, though nothing of it has been written anew. Taking one back works in an archived space as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from typing import Final
 import msgspec
 
 from tallyd.admission import Admission
-from tallyd.families.participants import OWNERS_AUTHORITY, check_subject, refuse_archived
+from tallyd.admission.access import ACTIONS, CONTRIBUTE, READ, STEWARD
+from tallyd.families import deployments
+from tallyd.families.participants import check_subject, refuse_archived
 from tallyd.families.shared.family import Family, read, write
 from tallyd.families.shared.results import Served, check_revision, optional, space_in
 from tallyd.ledger import ids, pages, skeleton, times
@@ -37,13 +39,16 @@ from tallystick.protocol.families.grants import (
     SpaceAccessGrantListArgs,
     SpaceAccessGrantRevokeArgs,
 )
-from tallystick.protocol.problems import invalid, not_found, stale_revision
+from tallystick.protocol.problems import invalid, not_found
 
 GRANT_SCHEMA: Final = "schema:space-access-grant-v1"
 REVOKE: Final = "revoke"
 
 LIFECYCLE: Final[dict[str, dict[str, str]]] = {"active": {REVOKE: "revoked"}, "revoked": {}}
 """The status after each thing that may be done, by the status before. Expiry is no status: it is derived."""
+
+SOURCE: Final = "policy-owner-local"
+"""What a grant rests on (KCP's word): the owner's own authority over this store."""
 
 _EPOCH: Final = 1
 """Of authorization: there is one authority, and it has not changed hands."""
@@ -110,6 +115,7 @@ def create(tx: Transaction, request: Request[SpaceAccessGrantCreateArgs], admiss
     check_revision(request, space.revision, f"space {space.space_id}")
     refuse_archived(space)
     check_subject(tx, args.subject_ref)
+    _check_grantee(tx, args)
     expires_at = optional(args.expires_at)
     row = GrantRow(
         position=tx.position,
@@ -117,7 +123,7 @@ def create(tx: Transaction, request: Request[SpaceAccessGrantCreateArgs], admiss
         space=space.position,
         subject_ref=args.subject_ref,
         revision=1,
-        source_ref=OWNERS_AUTHORITY,
+        source_ref=SOURCE,
         allowed_actions=skeleton.encode(args.allowed_actions).decode(),
         ceiling_ref=optional(args.classification_ceiling_ref),
         authorization_epoch=_EPOCH,
@@ -130,6 +136,32 @@ def create(tx: Transaction, request: Request[SpaceAccessGrantCreateArgs], admiss
     tx.insert("grants", **{field: getattr(row, field) for field in row.__struct_fields__})
     tx.wake(row.subject_ref)
     return _told(tx, space, row, "created", row.id)
+
+
+SUBJECTS: Final = ("agent-", "prin-", "asstdep-")
+"""How the ids of those begin to whom something can be granted."""
+
+
+def _check_grantee(tx: Transaction, args: SpaceAccessGrantCreateArgs) -> None:
+    """Raises Refusal ``invalid`` for actions that there are not, and for what is no id of a subject;
+    ``not-found`` for a deployment that is not there. Principals beside the owner are KCP's: they are kept,
+    and no channel speaks as one.
+    """
+    unknown = sorted(set(args.allowed_actions) - ACTIONS)
+    if unknown:
+        raise invalid(
+            f"$.args.allowed_actions: {', '.join(unknown[:8])}: there is no such action; name operations, or "
+            f"{READ}, {CONTRIBUTE} or {STEWARD}"
+        )
+    subject = args.subject_ref
+    if not subject.startswith(SUBJECTS):
+        raise invalid(
+            f"$.args.subject_ref {subject} is nobody's id; a grant is for an agent ({SUBJECTS[0]}…), a "
+            f"principal ({SUBJECTS[1]}…) or a deployment ({SUBJECTS[2]}…)"
+        )
+    deployment = subject.removeprefix("asstdep-")
+    if deployment != subject and deployments.find(tx, deployment) is None:
+        raise not_found("deployment", deployment)
 
 
 def _still_to_come(tx: Transaction, expires_at: str) -> int:
@@ -146,7 +178,7 @@ def revoke(tx: Transaction, request: Request[SpaceAccessGrantRevokeArgs], admiss
     check_revision(request, row.revision, f"grant {row.grant_id}")
     after = LIFECYCLE[row.status].get(REVOKE)
     if after is None:
-        raise stale_revision(row.revision, f"grant {row.grant_id} is {row.status} already")
+        raise invalid(f"grant {row.grant_id} is {row.status} already; there is nothing left to be revoked")
     row = msgspec.structs.replace(row, revision=row.revision + 1, status=after)
     tx.update("grants", {"position": row.position}, revision=row.revision, status=row.status)
     return _told(tx, space, row, "revoked", tx.new_id())

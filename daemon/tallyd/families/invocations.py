@@ -13,6 +13,7 @@ from tallyd.families.context import assemblies
 from tallyd.families.context.assemblies import AssemblyRow
 from tallyd.families.deployments import DeploymentRow
 from tallyd.families.shared.family import Family, read, write
+from tallyd.families.shared.fence import check_fence
 from tallyd.families.shared.results import Served, branch_of, check_revision, given, optional, space_in
 from tallyd.ledger import attempts, ids, pages, skeleton, times
 from tallyd.ledger.attempts import InvocationRow
@@ -102,7 +103,7 @@ def create(tx: Transaction, request: Request[InvocationCreateArgs], admission: A
     deployment = _active_deployment(tx, args)
     space = _space_of(tx, admission, args)
     _check_may_invoke(tx, request, admission, space)
-    assembly = _assembly_of(tx, project, space, args)
+    assembly = _assembly_of(tx, admission, space, args)
     deadline_ms = times.unix_ms(args.deadline)
     if deadline_ms <= tx.now_ms:
         raise deadline_exceeded(f"$.args.deadline {args.deadline} has passed at {tx.now}; name a later one")
@@ -144,17 +145,15 @@ def _space_of(tx: Transaction, admission: Admission, args: InvocationCreateArgs)
 
 
 def _assembly_of(
-    tx: Transaction, project: ProjectRow, space: SpaceRow | None, args: InvocationCreateArgs
+    tx: Transaction, admission: Admission, space: SpaceRow | None, args: InvocationCreateArgs
 ) -> AssemblyRow | None:
     ref = optional(args.context_assembly_ref)
     if ref is None:
         return None
-    row = assemblies.find(tx, ref)
-    stands_in = None if row is None else tx.space_at(row.space)
-    if row is None or stands_in is None or stands_in.project != project.position:
+    row, stands_in = assemblies.seen(tx, admission, ref)
+    if space is not None and space.position != stands_in.position:
         raise not_found("assembly", ref)
-    if space is not None and space.position != row.space:
-        raise not_found("assembly of that space", ref)
+    assemblies.refuse_withheld(tx, admission, row)
     digest = optional(args.context_assembly_digest)
     if digest is not None and digest != row.digest.hex():
         raise stale_revision(
@@ -278,11 +277,12 @@ def cancel(tx: Transaction, request: Request[InvocationCancelArgs], admission: A
     return Applied(result=record(row), revision=row.revision)
 
 
-def cancel_child(_tx: Transaction, request: Request[InvocationCancelArgs], _admission: Admission) -> Applied:
-    """``invocation_cancel`` on the worker socket: an attempt has no children here, so there is nothing to be
-    found, whatever has become of the attempt (KCP section 2).
+def cancel_child(tx: Transaction, request: Request[InvocationCancelArgs], admission: Admission) -> Applied:
+    """``invocation_cancel`` on the worker socket: an attempt that may act has no children here, so there is
+    nothing to be found (KCP section 2).
     """
     args = request.args
+    check_fence(tx, request, admission)
     raise not_found("child invocation of this attempt", args.invocation_id)
 
 
@@ -311,13 +311,11 @@ def _in_project(view: View, admission: Admission, invocation_id: str) -> Invocat
 
 
 def sees(view: View, admission: Admission, row: InvocationRow) -> bool:
-    """Whether an invocation is there for the actor: it is where its space is, and else where its project
-    is.
+    """Whether an invocation is there for the actor: it is where the space that it is about is, and else where
+    its project is.
     """
-    if admission.agent is None or row.space is None:
-        return True
-    space = view.space_at(row.space)
-    return space is not None and admission.sees(view, space)
+    space = None if admission.agent is None else attempts.space_of(view, row)
+    return space is None or admission.sees(view, space)
 
 
 def _check_may_invoke(

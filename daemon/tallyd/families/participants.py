@@ -158,13 +158,20 @@ def _refuse_again(view: View, space: SpaceRow, subject: str) -> None:
 
 
 def check_subject(view: View, subject: str, kind: str | None = None) -> None:
-    """Of subjects the daemon knows its agents alone: an id of that form must be one of them, and is named as
-    a ``service`` where a kind is named. Raises Refusal ``not-found`` or ``invalid``.
+    """Of subjects the daemon knows its agents alone: an id of that form must be an agent that may still
+    speak, and is named as a ``service`` where a kind is named. An agent's name stands for nobody. Raises
+    Refusal ``not-found`` or ``invalid``.
     """
     if ids.digits(agents.PREFIX, subject) is None:
+        named = agents.named(view, subject)
+        if named is not None:
+            raise invalid(f"$.args.subject_ref {subject} is an agent's name; use its id, {named.agent_id}")
         return
-    if agents.agent(view, subject) is None:
+    agent = agents.agent(view, subject)
+    if agent is None:
         raise not_found("agent", subject)
+    if not agent.active(view.wall_ms()):
+        raise invalid(f"$.args.subject_ref: agent {subject} was revoked, or has expired; add it again")
     if kind not in (None, "service"):
         raise invalid(f"$.args.kind: agent {subject} takes part as a service, not as a {kind}")
 
@@ -275,13 +282,11 @@ def refuse_archived(space: SpaceRow) -> None:
 
 
 def _check_done(request: AnyRequest, space: SpaceRow, row: ParticipantRow, done: str) -> None:
-    """Revision, space, status. Raises Refusal ``stale-revision`` or ``invalid``."""
+    """Revision, space, status, in this order. Raises Refusal ``stale-revision`` or ``invalid``."""
     check_revision(request, row.revision, f"participant {row.participant_id}")
     refuse_archived(space)
     if done not in LIFECYCLE[row.status]:
-        raise stale_revision(
-            row.revision, f"participant {row.participant_id} is {row.status}: no {done} of it while it is"
-        )
+        raise invalid(f"participant {row.participant_id} is {row.status}: no {done} of it while it is")
 
 
 def _insert(tx: Transaction, row: ParticipantRow) -> None:

@@ -14,14 +14,14 @@ import msgspec
 from tallyd.admission import Admission
 from tallyd.families.shared import objects
 from tallyd.families.shared.family import Family, write
-from tallyd.families.shared.objects import ContributionRow, RelationRow, refuse_unreachable
+from tallyd.families.shared.objects import ContributionRow, RelationRow
 from tallyd.families.shared.results import check_open, check_revision, space_in
 from tallyd.ledger import ids, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.families.reactions import OPERATIONS, REACTION_SET, ReactionSetArgs
-from tallystick.protocol.problems import not_found, stale_revision
+from tallystick.protocol.problems import stale_revision
 
 REACTION_SCHEMA: Final = "schema:reaction-v1"
 
@@ -104,10 +104,7 @@ def _target(
     tx: Transaction, admission: Admission, space: SpaceRow, args: ReactionSetArgs
 ) -> ContributionRow | RelationRow:
     """Raises Refusal ``not-found``, ``forbidden`` or ``stale-revision``."""
-    target = objects.in_space(tx, space, args.target_ref)
-    if target is None:
-        raise not_found("object in this space", args.target_ref)
-    refuse_unreachable(tx, admission, space, target.classification, args.target_ref)
+    target = objects.referable(tx, admission, space, args.target_ref)
     if args.target_revision != objects.REVISION or args.target_digest != target.digest.hex():
         raise stale_revision(
             objects.REVISION,

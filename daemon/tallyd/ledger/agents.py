@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from typing import Final
 
 import msgspec
@@ -60,6 +61,17 @@ def by_credential(view: View, credential: str) -> AgentRow | None:
     hashed = hashlib.sha256(credential.encode()).digest()
     row = view.db.execute(f"SELECT {COLUMNS} FROM agents WHERE credential_sha256 = ?", (hashed,)).fetchone()
     return None if row is None else AgentRow(*row)
+
+
+def named(view: View, name: str) -> AgentRow | None:
+    """The active agent of that name, looked up by its NFC, or None."""
+    wanted = unicodedata.normalize("NFC", name)
+    for row in active(view):
+        content = view.content(row.name)  # None where it was erased
+        said = None if content is None else msgspec.json.decode(content, type=str)
+        if said is not None and unicodedata.normalize("NFC", said) == wanted:
+            return row
+    return None
 
 
 def active(view: View) -> list[AgentRow]:

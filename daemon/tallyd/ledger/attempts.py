@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from tallyd.ledger import ids
-from tallyd.ledger.view import View
+from tallyd.ledger.view import SpaceRow, View
 
 ENDED_STATES: Final = frozenset({"succeeded", "failed", "canceled"})
 
@@ -77,6 +77,16 @@ def invocation(view: View, invocation_id: str) -> InvocationRow | None:
 def invocation_at(view: View, position: int) -> InvocationRow | None:
     row = view.db.execute(_INVOCATION + "WHERE position = ?", (position,)).fetchone()
     return None if row is None else InvocationRow(*row)
+
+
+def space_of(view: View, row: InvocationRow) -> SpaceRow | None:
+    """The space that an invocation is about: its own, else that of the assembly that it hands over, else
+    none.
+    """
+    position: int | None = row.space
+    if position is None and row.assembly is not None:
+        position = view.number("SELECT space FROM assemblies WHERE position = ?", row.assembly)
+    return None if position is None else view.space_at(position)
 
 
 def by_secret(view: View, attempt_id: str) -> AttemptRow | None:

@@ -1,6 +1,8 @@
-"""Cursors: tokens for a position in a source, or a place in a list. A client can keep them but not make them.
+"""Cursors: positions in a source, and places in a list, that a client can hold and neither make nor read.
 
-``kc1.<hex of JSON>.<hex HMAC-SHA-256>`` (KCP section 6). The JSON has sorted members and no spaces:
+``kc1.<hex of the sealed JSON>.<hex HMAC-SHA-256>`` (KCP section 6): sealed with AES-SIV (RFC 5297), which
+gives the same bytes for the same JSON, then authenticated. The JSON is filled with spaces to a length that
+follows from its source alone, so not even the number of digits shows. It has sorted members and no spaces:
 
 ====== ==========================================================================================
 b      list tokens: the project sequence (or realm stream sequence) of the page's boundary cursor
@@ -13,9 +15,11 @@ source what it is a cursor of; of a list, ``list:<what>:<parent>``
 v      1
 ====== ==========================================================================================
 
-The same state gives the same token. A foreign, truncated, forged or otherwise unusable token is always the
-same ``invalid``. A token of an old epoch is ``Expired``; the caller decides what to tell the client. Having a
-token gives no right to read.
+The same state gives the same token. Version 0.1.0 did not seal: its tokens, which hold the JSON itself under
+an HMAC, are taken as long as their epoch lasts, because followers and frontiers keep them.
+
+A foreign, truncated, forged or otherwise unusable token is one and the same ``invalid``; one of an old epoch
+is ``Expired``, and what to tell the client is its caller's part. Possession grants nothing.
 """
 
 from __future__ import annotations
@@ -27,11 +31,17 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 from tallyd.store.bodies import mac
 from tallystick.protocol.problems import invalid
 
 _TOKEN: Final = re.compile(r"kc1\.([0-9a-f]{2,3800})\.([0-9a-f]{64})\Z")
+_SEALED: Final = b"tallystick cursor v2"
+_BESIDE_SOURCE_BYTES_MAX: Final = 192
+"""What a cursor's JSON has beside its source, at most: four numbers and two short digests, with their
+names."""
 
 
 class Cursor(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -68,6 +78,7 @@ class Cursors:
 
     def __init__(self, key: bytes, epoch: int, nonce: bytes) -> None:
         self._key = key
+        self._siv = AESSIV(mac(key, _SEALED + b" key 1") + mac(key, _SEALED + b" key 2"))
         self.epoch = epoch
         self._nonce = nonce.hex()[:16]
 
@@ -87,17 +98,16 @@ class Cursors:
         return self._mint(Cursor(self.epoch, self._nonce, bound, source, b=boundary, f=f, k=last))
 
     def _mint(self, cursor: Cursor) -> str:
-        said = _encoder.encode(cursor)
-        return f"kc1.{said.hex()}.{mac(self._key, said).hex()}"
+        said = _encoder.encode(cursor).ljust(len(cursor.source) + _BESIDE_SOURCE_BYTES_MAX)
+        sealed = self._siv.encrypt(said, [_SEALED])
+        return f"kc1.{sealed.hex()}.{mac(self._key, _SEALED + sealed).hex()}"
 
     def read(self, token: str, source: str, at: str) -> Cursor:
         """What the token says. Raises Refusal ``invalid`` (``at`` is the JSON path of the argument) or
         Expired.
         """
-        match = _TOKEN.match(token)
-        said = bytes.fromhex(match[1]) if match and len(match[1]) % 2 == 0 else b""
-        seal = mac(self._key, said).hex()
-        if match is None or not hmac.compare_digest(seal, match[2]):
+        said = self._opened(token)
+        if said is None:
             raise _unusable(at)
         try:
             cursor = _decoder.decode(said)
@@ -108,6 +118,19 @@ class Cursors:
         if (cursor.epoch, cursor.nonce) != (self.epoch, self._nonce):
             raise Expired
         return cursor
+
+    def _opened(self, token: str) -> bytes | None:
+        """The JSON of a token that was made under our key, sealed or not; None for any other."""
+        match = _TOKEN.match(token)
+        if match is None or len(match[1]) % 2:
+            return None
+        held, seal = bytes.fromhex(match[1]), bytes.fromhex(match[2])
+        if hmac.compare_digest(mac(self._key, _SEALED + held), seal):
+            try:
+                return self._siv.decrypt(held, [_SEALED])
+            except InvalidTag:
+                return None
+        return held if hmac.compare_digest(mac(self._key, held), seal) else None
 
 
 def _unusable(at: str) -> Exception:

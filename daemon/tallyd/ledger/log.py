@@ -221,6 +221,9 @@ class Log:
         self._tail: tuple[int, bytes] | None = None
         self._streams: dict[int, int] = {}
         self._projects: dict[int, int] = {}
+        row = db.execute("SELECT recorded_ms FROM log ORDER BY position DESC LIMIT 1").fetchone()
+        self.last_ms = 0 if row is None else int(row[0])
+        """The newest time in the log. Readers look at it from other threads; it only grows."""
 
     def begin(self) -> None:
         """Reads the last row again, derives its leaf again and compares. Raises LogBroken."""
@@ -293,6 +296,7 @@ class Log:
         row = msgspec.structs.replace(row, leaf=leaf)
         self._db.note("log", _INSERT, msgspec.structs.astuple(row))
         self._tail = (row.position, leaf)
+        self.last_ms = max(self.last_ms, row.recorded_ms)
         if row.event_id is not None:
             self._enqueue(row)
         return row
@@ -312,6 +316,12 @@ class Log:
         self._db.note(
             "outbox", "INSERT INTO outbox (position, event_id) VALUES (?, ?)", (row.position, row.event_id)
         )
+
+    def now_ms(self, wall_ms: int) -> int:
+        """The time in the store: the wall clock's, and while that stands back the newest in the log. So what
+        has expired stays so, and what is written is never older than what was.
+        """
+        return max(wall_ms, self.last_ms)
 
     def drain_outbox(self, passed: int, rows_max: int) -> int:
         """Deletes up to ``rows_max`` outbox rows that every consumer has passed; returns how many."""

@@ -2,8 +2,10 @@
 
 Events, stored results and records hold no content. Where content belongs, a skeleton has a *place*: ``NUL
 kind number NUL``. A raw NUL byte cannot occur in JSON text (RFC 8259 asks for ``\\u0000``), so no value that
-a client sends can look like a place. To render a skeleton is to cut it at the NULs, put the content in, and
-join the pieces: no JSON is parsed, and the bytes are the same each time until something in them is erased.
+a client sends can look like a place. Putting a skeleton together is cutting it at the NULs and joining the
+pieces: no JSON is parsed, and the bytes are the same each time until something in them is erased.
+Where a body cannot be opened, because the disk has changed it, a page shows a mark of the same shape
+(``damaged``).
 
 ======= ===================== ==========================================
 kind    number                where the body was erased
@@ -12,6 +14,7 @@ kind    number                where the body was erased
 ``n``   body of a name, text  ``"[erased]"``
 ``o``   body of an object     ``{}``
 ``a``   attempt               (an attempt's id is derived when its claim is served, and is never stored)
+``e``   erasure               (how far it is, as it is when the reply is given)
 ======= ===================== ==========================================
 """
 
@@ -26,12 +29,17 @@ PARTS: Final = b"p"
 NAME: Final = b"n"
 OBJECT: Final = b"o"
 ATTEMPT: Final = b"a"
+ERASURE: Final = b"e"
+_NO_BODY: Final = frozenset({ATTEMPT, ERASURE})
 
 ERASED: Final = {
     PARTS: b'[{"media_type":"application/x.kovee.redacted","text":""}]',
     NAME: b'"[erased]"',
     OBJECT: b"{}",
 }
+
+DAMAGED_MEDIA_TYPE: Final = "application/x.tallystick.damaged"
+DAMAGED_MEMBER: Final = "dev.tallystick.damaged"
 
 _encoder: Final = msgspec.json.Encoder(order="sorted")
 
@@ -66,6 +74,18 @@ def render(skeleton: bytes, fill: Callable[[bytes, bytes], bytes]) -> bytes:
     return b"".join(pieces)
 
 
+def damaged(kind: bytes, position: int) -> bytes:
+    """What stands in the place of a body that cannot be opened; ``position`` is that of the log row that
+    brought it.
+    """
+    if kind == NAME:
+        return encode(f"[damaged: log row {position}]")
+    if kind == PARTS:
+        text = f"[damaged: what log row {position} brought cannot be opened; run `tally diagnose`]"
+        return encode([{"media_type": DAMAGED_MEDIA_TYPE, "text": text}])
+    return encode({DAMAGED_MEMBER: {"log_position": position}})
+
+
 def bodies(skeleton: bytes) -> list[int]:
     """The bodies that the skeleton refers to, in order."""
-    return [int(what[1:]) for what in skeleton.split(b"\0")[1::2] if what[:1] != ATTEMPT]
+    return [int(what[1:]) for what in skeleton.split(b"\0")[1::2] if what[:1] not in _NO_BODY]

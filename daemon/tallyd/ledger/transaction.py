@@ -56,6 +56,9 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     follow_up: Callable[[Any], object] | None = None
     """File I/O that is done on a thread once the command is durable, and before it is answered. It is given
     the daemon as its families see it."""
+    awaits: str | None = None
+    """The errand (``families.shared.family``) that does what the reply promises. Once the command is durable,
+    the reply waits for it, ``ANSWER_AFTER_ERRAND_SECONDS_MAX`` at most, and is then made anew."""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -95,16 +98,20 @@ class Transaction(View):
         leases: Leases,
         log_: Log,
     ) -> None:
-        super().__init__(db, keys, identity, ambient.wall_ms, BodyStore(keys.objects))
+        super().__init__(
+            db, keys, identity, lambda: log_.now_ms(ambient.wall_ms()), BodyStore(keys.objects)
+        )
         self.log = log_
         self.leases = leases
         self._ambient = ambient
-        self._new_uuid = Uuid7(lambda: ambient.wall_ms() * NS_A_MS, ambient.random)
+        self._new_uuid = Uuid7(lambda: self.wall_ms() * NS_A_MS, ambient.random)
         self._projects: dict[str, ProjectRow] = {}
         self._spaces: dict[str, SpaceRow] = {}
         self._inserts: dict[tuple[str, ...], str] = {}
         self._keys: dict[bytes, int] = {}
         """Idempotency keys used in this batch: their rows may still be in the writer's buffer."""
+        self.no_room_for_agent: Callable[[int], str | None] = lambda _others: None
+        """Why one more agent beside so many could not be served. Set by whoever serves them."""
         self.begin_command("", "", None)
 
     # --- one command ----------------------------------------------------------------------------------------
@@ -114,7 +121,7 @@ class Transaction(View):
         self.actor = actor
         self.author = author
         self.causation = causation
-        self.now_ms = self._ambient.wall_ms()
+        self.now_ms = self.wall_ms()
         self.sensitive.clear()
         self.events: list[Event] = []
         self.state_rows: list[bytes] = []

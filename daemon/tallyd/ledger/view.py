@@ -17,8 +17,9 @@ import msgspec
 from tallyd.ledger import ids, log, skeleton
 from tallyd.ledger.cursors import Cursors
 from tallyd.ledger.orders import SENSITIVE, Orders
-from tallyd.store.bodies import BodyStore, mac
+from tallyd.store.bodies import BodyDamaged, BodyStore, ObjectKeys, mac
 from tallyd.store.identity import Identity
+from tallystick.protocol.problems import Refusal, unavailable
 
 Value = int | str | bytes | float | None
 
@@ -84,6 +85,25 @@ class SpaceRow(msgspec.Struct, frozen=True):
     @property
     def branch_id(self) -> str:
         return ids.text("branch", self.main_branch)
+
+
+class ContentDamaged(Refusal):
+    """Content, or its keys, cannot be opened. It is the fault of the object that the log row at ``position``
+    made or changed, and of no other.
+    """
+
+    def __init__(self, position: int, resource: str | None) -> None:
+        of = f"the content of {resource or 'an object'}, which log row {position} brought,"
+        said: dict[str, object] = {"log_position": position}
+        if resource is not None:
+            said["object_ref"] = resource
+        refusal = unavailable(
+            f"{of} cannot be opened: its bytes or its key were changed on the disk. Everything else can be "
+            "read; `tally diagnose` names all that is damaged. Stop the daemon and restore a verified copy",
+            ext={skeleton.DAMAGED_MEMBER: said},
+        )
+        super().__init__(refusal.problem)
+        self.position = position
 
 
 class Viewer(Protocol):
@@ -216,19 +236,51 @@ class View:
 
     # --- rendering ------------------------------------------------------------------------------------------
     def render(self, skeleton_bytes: bytes) -> bytes:
-        """A skeleton with its content put in, as a client gets it."""
+        """A skeleton with its content, for a read of that object alone and for whoever works with what it
+        says. Raises Refusal ``unavailable`` where a body cannot be opened.
+        """
         return skeleton.render(skeleton_bytes, self._fill)
+
+    def render_with_marks(self, skeleton_bytes: bytes) -> bytes:
+        """The same for one item among others, and for a command's reply: a body that cannot be opened is
+        marked in its place (``skeleton.damaged``), and takes nothing from what stands beside it.
+        """
+        return skeleton.render(skeleton_bytes, self._fill_or_mark)
 
     def _fill(self, kind: bytes, number: bytes) -> bytes:
         if kind == skeleton.ATTEMPT:
             invocation, ordinal, epoch = number.decode().split(".")
             return b'"%b"' % self.attempt_id(int(invocation), int(ordinal), int(epoch)).encode()
+        if kind == skeleton.ERASURE:
+            row = self.one("SELECT state FROM erasures WHERE position = ?", int(number))
+            assert row is not None, "an erasure without its row"
+            return skeleton.encode(row[0])
         content = self.content(int(number))
         return skeleton.ERASED[kind] if content is None else content
 
+    def _fill_or_mark(self, kind: bytes, number: bytes) -> bytes:
+        try:
+            return self._fill(kind, number)
+        except ContentDamaged as damaged:
+            return skeleton.damaged(kind, damaged.position)
+
     def content(self, body: int) -> bytes | None:
-        """A body's canonical JSON, or None where it was erased."""
-        return self.bodies.get(self.db, body)
+        """A body's canonical JSON, or None where it was erased. Raises ContentDamaged."""
+        try:
+            return self.bodies.get(self.db, body)
+        except BodyDamaged as damaged:
+            raise self._damaged(damaged) from None
+
+    def object_keys(self, number: int) -> ObjectKeys | None:
+        """An object's keys, or None where it was erased. Raises ContentDamaged."""
+        try:
+            return self.bodies.keys(self.db, number)
+        except BodyDamaged as damaged:
+            raise self._damaged(damaged) from None
+
+    def _damaged(self, damaged: BodyDamaged) -> ContentDamaged:
+        row = self.one("SELECT resource FROM log WHERE position = ?", damaged.position)
+        return ContentDamaged(damaged.position, None if row is None or row[0] is None else str(row[0]))
 
     def attempt_id(self, invocation: int, ordinal: int, epoch: int) -> str:
         """The secret id of an attempt. It is derived each time for whoever may have it, and is stored

@@ -63,7 +63,7 @@ def _append(
             position=log_.next_position,
             leaf=b"",
             epoch=epoch.number,
-            recorded_ms=ambient.wall_ms(),
+            recorded_ms=log_.now_ms(ambient.wall_ms()),
             actor=ids.SYSTEM,
             strength="process",
             operation=operation,

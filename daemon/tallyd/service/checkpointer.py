@@ -15,6 +15,7 @@ from typing import Final
 
 import apsw
 
+from tallyd.service import threads
 from tallyd.service.driver import Driver
 from tallyd.store.store import Store
 from tallystick.protocol import limits
@@ -33,12 +34,13 @@ class Checkpointer:
         self._due = threading.Event()
         self._stopping = threading.Event()
         self._marked = (-1, 0.0)
-        self._thread = threading.Thread(target=self._run, name="checkpoint", daemon=True)
+        self._thread: threading.Thread | None = None
         self._driver: Driver | None = None
 
     def start(self, driver: Driver) -> None:
+        """Raises StartRefused where no thread can be had."""
         self._driver = driver
-        self._thread.start()
+        self._thread = threads.start("checkpointing", self._run)
 
     def committed(self) -> None:
         """Something became durable. Any thread."""
@@ -48,7 +50,8 @@ class Checkpointer:
         """Ends the thread and closes its connection. Blocks for it."""
         self._stopping.set()
         self._due.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         self.close()
 
     def close(self) -> None:
@@ -61,8 +64,12 @@ class Checkpointer:
             if self._stopping.is_set():
                 return
             self._due.clear()
-            self._checkpoint()
-            pause = self._mark()
+            try:
+                self._checkpoint()
+                pause = self._mark()
+            except Exception:
+                logger.exception("a checkpoint failed, which is a defect; the next commit has another")
+                pause = 0.0
             self._stopping.wait(_PERIOD_SECONDS)
             if pause > 0 and not self._due.is_set():
                 self._due.wait(pause)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import trio
@@ -96,10 +97,10 @@ class Commands:
             busy = busy or bool(done.batch)
             touched = Touched()
             for (member, to), answer in zip(done.batch, done.answers, strict=True):
-                touched.add(member, answer)
-                self._deliver(member, to, answer)
+                _guarded(partial(touched.add, member, answer))
+                _guarded(partial(self._deliver, member, to, answer))
             for listener in self._listeners:
-                listener(touched)
+                _guarded(partial(listener, touched))
         self._last_batch = trio.current_time()
         if busy:
             self._untidy.set()
@@ -107,7 +108,7 @@ class Commands:
     def _deliver(self, member: Member, to: Exchange | Promise, answer: Answer) -> None:
         if isinstance(to, Promise):
             to.keep(answer)
-        elif answer.outside is None and answer.follow_up is None:
+        elif answer.outside is None and answer.follow_up is None and answer.awaits is None:
             to.reply(answer.reply)
         else:
             assert isinstance(member, Command)
@@ -132,6 +133,14 @@ class Commands:
                 await trio.sleep(max(self._last_batch + _IDLE_SECONDS - trio.current_time(), _IDLE_SECONDS))
             if not self.stopping:
                 self._driver.tidy()
+
+
+def _guarded(step: Callable[[], None]) -> None:
+    """What one answer or listener raises keeps no other from its turn."""
+    try:
+        step()
+    except Exception:
+        logger.exception("the answers of a batch were not all told, which is a defect")
 
 
 class Touched:

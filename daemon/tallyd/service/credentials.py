@@ -20,10 +20,10 @@ from tallyd.admission import UNKNOWN
 from tallyd.door import Channel, Exchange
 from tallyd.ledger import agents, ids
 from tallyd.ledger.view import View
-from tallystick.protocol import ijson
+from tallystick.protocol import ijson, limits
 from tallystick.protocol.envelope import encode_ok, encode_problem
 from tallystick.protocol.operation import Socket
-from tallystick.protocol.problems import invalid, unauthenticated
+from tallystick.protocol.problems import invalid, rate_limited, unauthenticated
 
 OPERATION: Final = "tallystick_authenticate"
 WRONG_MAX: Final = 3
@@ -71,7 +71,16 @@ class Credentials:
     def admit(self, exchange: Exchange, credential: Credential, actor: str | None) -> bytes:
         """Lets the connection speak as ``actor`` from now on, or as nobody. Returns the reply."""
         speaks = UNKNOWN if actor is None else actor
-        exchange.adopt(msgspec.structs.replace(exchange.channel, actor=speaks, strength="credential"))
+        channel = exchange.channel
+        guest = channel.guest if actor is None else None if actor == ids.OWNER else actor
+        as_shown = msgspec.structs.replace(channel, actor=speaks, strength="credential", guest=guest)
+        if not exchange.adopt(as_shown):
+            return encode_problem(
+                rate_limited(
+                    limits.CAPACITY_RETRY_SECONDS,
+                    "this agent has as many connections as one may have; use one of those, or close some",
+                ).problem
+            )
         if actor is not None:
             return encode_ok(msgspec.json.encode({"actor": actor}), None, None)
         refusal = unauthenticated(

@@ -32,6 +32,7 @@ from tallyd.ledger.view import View
 from tallyd.readers.gate import Gate
 from tallyd.readers.reads import LoopReader, Reader
 from tallyd.readers.waiters import Waiters
+from tallyd.service import logs
 from tallyd.service.agent_sockets import AgentSockets
 from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.checkpointer import Checkpointer
@@ -68,6 +69,13 @@ logger = logging.getLogger("tallyd")
 _OURS_SECONDS: Final = 10.0
 """How often lock files and sockets are compared with what we hold: a tidied directory is noticed, and not
 guessed at.
+"""
+
+
+_STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
+IGNORED_SIGNALS: Final = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+"""By default they would end the process in the middle of whatever it does. A terminal that closes sends the
+first, and so does whoever believes that a daemon reads its settings again then.
 """
 
 
@@ -108,11 +116,25 @@ class Daemon:
         self._vault = self._open_vault()
         self._make_loop()
         self._listen()
+        self._start_threads()
+
+    def _start_threads(self) -> None:
+        """Raises StartRefused where the system gives none."""
+        self._gate.on_open(self._wakers.waker(self._reader.gate_opened))
+        try:
+            self._driver.start(self._wakers.waker(self._commands.collect))
+            self._checkpointer.start(self._driver)
+        except StartRefused:
+            self._driver.stop()
+            self._door.stop_accepting()
+            self._let_go()
+            raise
 
     def _make_clerk(self) -> Clerk:
         store, settings = self._store, self._options.settings
-        log = Log(store.writer)
-        tx = Transaction(store.writer, store.keys, store.identity, self._ambient, self._leases, log)
+        self._log = Log(store.writer)
+        tx = Transaction(store.writer, store.keys, store.identity, self._ambient, self._leases, self._log)
+        self._tx = tx
         tx.orders, tx.event_checks = settings.as_orders(), WIRING.event_checks
         return Clerk(
             tx,
@@ -137,14 +159,15 @@ class Daemon:
             self.stop,
             running,
         )
-        self._outsides = Outsides(self._host, self._hooks, self._tasks, running)
+        self._outsides = Outsides(self._host, self._hooks, self._tasks, running, self._errand_done)
         self._commands = commands = Commands(
             self._driver, self._wakers.waker(lambda: None), self._outsides.go_on, self._options.batch_hold
         )
         records = AccessRecords(commands)
         self._claims = PendingClaims(commands)
         self._waiters = Waiters()
-        self._follows = Follows(self._reader, self._waiters, records)
+        turns = ReadTurns(lambda: commands.busy)
+        self._follows = Follows(self._reader, self._waiters, records, turns)
         self._dispatcher = Dispatcher(
             Lines(WIRING.handlers),
             commands,
@@ -153,7 +176,7 @@ class Daemon:
                 self._reader,
                 self._new_reader,
                 self._host,
-                ReadTurns(lambda: commands.busy),
+                turns,
                 records,
                 self._tasks,
             ),
@@ -169,6 +192,7 @@ class Daemon:
             for errand in family.errands
         ]
         self._agents = AgentSockets(self._door, self._reader, self._options.paths.runtime_dir)
+        self._tx.no_room_for_agent = self._agents.no_room
         commands.listen(self._touched)
 
     def _touched(self, touched: Touched) -> None:
@@ -245,7 +269,12 @@ class Daemon:
 
     def _new_reader(self) -> Reader:
         store = self._store
-        view = View(store.reader(), store.keys, store.identity, self._ambient.wall_ms)
+        view = View(
+            store.reader(),
+            store.keys,
+            store.identity,
+            lambda: self._log.now_ms(self._ambient.wall_ms()),
+        )
         view.orders, view.event_checks = self._options.settings.as_orders(), WIRING.event_checks
         return Reader(view, self._gate)
 
@@ -259,9 +288,6 @@ class Daemon:
         async with trio.open_nursery() as nursery:
             await nursery.start(self._signals)  # before READY: who hears it may stop us at once
             await nursery.start(self._tasks.run)
-            self._driver.start(self._wakers.waker(self._commands.collect))
-            self._gate.on_open(self._wakers.waker(self._reader.gate_opened))
-            self._checkpointer.start(self._driver)
             self._agents.compare()
             nursery.start_soon(self._door.run)
             self._keep_up()
@@ -286,17 +312,31 @@ class Daemon:
         for errand in self._errands:
             self._tasks.keep_up(errand.name, errand.run)
 
+    async def _errand_done(self, name: str) -> None:
+        """Returns when the errand of that name has done all that is due now."""
+        for errand in self._errands:
+            if errand.name == name:
+                await errand.done()
+
     def _compare_agents(self) -> None:
         """Agents' sockets appear and go with their agents."""
         if not self._commands.stopping:
             self._agents.compare()
 
     async def _signals(self, task_status: trio.TaskStatus[None]) -> None:
-        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received:
+        with trio.open_signal_receiver(*_STOPPING, *IGNORED_SIGNALS) as received:
             task_status.started()
             async for number in received:
-                logger.info("stopping: %s", signal.Signals(number).name)
-                self.stop()
+                name = signal.Signals(number).name
+                if number in _STOPPING:
+                    logger.info("stopping: %s", name)
+                    self.stop()
+                else:
+                    logger.warning(
+                        "%s is ignored: settings are read at the start. To have tallyd.toml read again, end "
+                        "the daemon with SIGTERM or tally down, and start it anew",
+                        name,
+                    )
 
     async def _stay_ours(self) -> None:
         """A lock or database that was taken from under us ends the process; a socket that was tidied away is
@@ -311,7 +351,7 @@ class Daemon:
             lost = self._store.check_still_ours()
             if lost is not None:
                 logger.critical("%s", lost)
-                os._exit(ExitCode.LOCK_LOST)
+                logs.exit_at_once(ExitCode.LOCK_LOST)
             self._compare_agents()
             for path in self._door.rebind_lost():
                 logger.warning("the socket %s was taken away, and is bound anew", path)

@@ -28,7 +28,7 @@ from tallyd.service.follows import Follows
 from tallyd.service.lines import Asked, Lines, Parsed
 from tallyd.service.pending_claims import PendingClaims
 from tallyd.service.reads import Reads
-from tallyd.service.tasks import Tasks
+from tallyd.service.tasks import Tasks, answer_to
 from tallystick.protocol import limits
 from tallystick.protocol.problems import Refusal, invalid, rate_limited
 
@@ -63,10 +63,19 @@ class Dispatcher:
         self._doubt_limit = trio.CapacityLimiter(1)
 
     def start(self, parsed: Parsed, exchange: Exchange) -> None:
-        """A reply follows."""
+        """A reply follows, whatever is raised here."""
+        try:
+            self._start(parsed, exchange)
+        except Exception as error:
+            if exchange.answer is not None:
+                raise
+            exchange.reply(answer_to(error))
+
+    def _start(self, parsed: Parsed, exchange: Exchange) -> None:
         if parsed.asked is not None:
             self._begin(parsed.asked, exchange)
         elif parsed.refusal is not None:
+            exchange.last = parsed.last
             exchange.reply(parsed.refusal)
         elif parsed.credential is not None:
             self._tasks.answer(exchange, self._authenticate, parsed.credential, exchange)

@@ -9,7 +9,6 @@ works, SQLite has let go of the interpreter, and the loop reads, answers and acc
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from tallyd.clerk import Answer, Clerk, Member, SyncFailed
 from tallyd.clerk.members import problem_answer
 from tallyd.door import Exchange
 from tallyd.readers.gate import Gate
+from tallyd.service import logs, threads
 from tallyd.store.refusals import ExitCode
 from tallyd.store.store import Store
 from tallystick.protocol import limits
@@ -108,12 +108,14 @@ class Driver:
         self.largest_batch = 0
         self.more_work = False
         """The last cleanup left work."""
-        self._thread = threading.Thread(target=self._run, name="clerk", daemon=True)
+        self._thread: threading.Thread | None = None
 
     def start(self, wake: Callable[[], None]) -> None:
-        """``wake`` tells the loop that there is something to collect."""
+        """``wake`` tells the loop that there is something to collect. Raises StartRefused where no thread
+        can be had.
+        """
         self._wake = wake
-        self._thread.start()
+        self._thread = threads.start("clerk", self._run)
 
     @property
     def idle(self) -> bool:
@@ -160,7 +162,8 @@ class Driver:
     def stop(self) -> None:
         """Ends the thread after what it was given. Blocks for it: not on the loop."""
         self._queue.put(_STOP)
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     # --- on the clerk's thread ------------------------------------------------------------------------------
     def _run(self) -> None:
@@ -168,7 +171,10 @@ class Driver:
             answers = self._answers(batch)
             self._done.append(Done(batch, answers))
             self._wake()
-            self._keep_log_short()
+            try:
+                self._keep_log_short()
+            except Exception:
+                logger.exception("the length of the write-ahead log could not be looked at")
             if self._cut is not None:
                 self._cut_now(self._cut)
 
@@ -183,7 +189,7 @@ class Driver:
             logger.critical(
                 "a sync failed, and what the disk holds is unknown until the next start: %s", failure
             )
-            os._exit(ExitCode.STORAGE_FAILED)
+            logs.exit_at_once(ExitCode.STORAGE_FAILED)
         except Exception:
             logger.exception("a batch failed, which is a defect")
             unknown = unavailable(
@@ -199,7 +205,7 @@ class Driver:
         with self._checkpoint_lock:
             try:
                 quiet = self._gate.shut(lambda: wanted.take(self._store.truncate(self._store.writer)))
-            except apsw.Error as failure:
+            except Exception as failure:  # whoever waits for the cut is told in any case
                 logger.error("the write-ahead log could not be cut: %s (%s)", type(failure).__name__, failure)
                 quiet = False
         wanted.cut = wanted.cut and quiet

@@ -40,6 +40,11 @@ class ErrandRunner:
         self._host = host
         self._due = trio.Event()
         self._due.set()
+        self._looks = 0
+        """How often it has looked for what is due."""
+        self._done = 0
+        """The last look of which all is done."""
+        self._progress = trio.lowlevel.ParkingLot()
 
     @property
     def name(self) -> str:
@@ -50,6 +55,13 @@ class ErrandRunner:
         """A batch is durable."""
         if any(done is operation for operation in self._errand.after for done in touched.operations):
             self._due.set()
+
+    async def done(self) -> None:
+        """Returns when all that is due now is done: a look that begins later sees what is durable now."""
+        wanted = self._looks + 1
+        self._due.set()
+        while self._done < wanted:
+            await self._progress.park()
 
     async def run(self) -> None:
         """Until canceled."""
@@ -73,9 +85,7 @@ class ErrandRunner:
         """Whether everything that was due is done."""
         errand = self._errand
         before: object = None
-        while (found := await self._reader.read(errand.look)) is not None:
-            if found == before:
-                return True  # what was left there is not due yet
+        while (found := await self._look()) is not None and found != before:  # else the rest is not due yet
             before = found
             if errand.cuts_log and not await self._driver.cut_log():
                 return False
@@ -86,8 +96,19 @@ class ErrandRunner:
                     logger.error("%s goes on later: %s (%s)", errand.name, type(failure).__name__, failure)
                     return False
             if errand.command is None:
-                return True
+                break
             answer = await self._commands.run(SystemCommand(errand.name, partial(errand.command, found)))
             if answer.problem is not None:
                 return False
+            self._is_done()
+        self._is_done()
         return True
+
+    async def _look(self) -> object | None:
+        self._looks += 1
+        found: object | None = await self._reader.read(self._errand.look)
+        return found
+
+    def _is_done(self) -> None:
+        self._done = self._looks
+        self._progress.unpark_all()

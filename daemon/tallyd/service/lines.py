@@ -1,5 +1,8 @@
 """What a line is: a request, a credential, or a refusal. No authority is judged here, and nothing looked up.
 
+A line of HTTP is no request: it ends its connection, so that what stands in the body of a web request that
+was led here is never taken for a command.
+
 Most lines are strict JSON and are told at once. One that is not is read again for what is wrong with it,
 which takes a microsecond a byte: of a long line that is done on a thread (``Parsed.doubtful``,
 ``read_for_fault``).
@@ -7,7 +10,9 @@ which takes a microsecond a byte: of a long line that is done on a thread (``Par
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -37,6 +42,14 @@ class Parsed(msgspec.Struct, frozen=True, eq=False):
     credential: Credential | None = None
     doubtful: bytes | None = None
     """A long line that is no strict JSON."""
+    last: bool = False
+    """The connection ends with the reply, and what stands behind the line is dropped."""
+
+
+_HTTP: Final = re.compile(rb"[!-~]+ [^\r\n]*HTTP/[0-9.]+\r?|[!#-'*+.0-9A-Z^_`a-z|~-]+:[^\r\n]*\r")
+"""The line of a request, or a field as it follows that line (RFC 9112): neither can begin a JSON text. Where
+the line of the request was too long to be read, a field still follows.
+"""
 
 
 class Lines:
@@ -52,6 +65,8 @@ class Lines:
         except ijson.NotAccepted:
             if len(line) > limits.REFUSED_AT_ONCE_BYTES_MAX:
                 return Parsed(False, False, doubtful=line)
+            if _HTTP.fullmatch(line):
+                return Parsed(False, False, refusal=_NOT_HTTP, last=True)
             return self.read_for_fault(line, channel)
 
     def read_for_fault(self, line: bytes, channel: Channel) -> Parsed:
@@ -72,6 +87,11 @@ class Lines:
         handler = self._handlers[channel.socket, request.operation.name]
         waits = isinstance(handler, WaitHandler) or request.operation.waits
         return Parsed(_is_concurrent(handler), waits, Asked(request, handler))
+
+
+_NOT_HTTP: Final = refused(
+    invalid("this is a line of HTTP, and a request here is one line of JSON; the connection ends with this")
+)
 
 
 def _is_concurrent(handler: Handler) -> bool:

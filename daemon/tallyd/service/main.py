@@ -10,20 +10,23 @@ import argparse
 import gc
 import logging
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 import trio
 
 from tallyd.clerk.hooks import AbortHook
+from tallyd.door import raise_soft_limit
 from tallyd.families.agents import is_agents_directory
 from tallyd.families.service.about import implementation_version
 from tallyd.service import config, logs
-from tallyd.service.daemon import Daemon, Options, serve
+from tallyd.service.daemon import IGNORED_SIGNALS, Daemon, Options, serve
 from tallyd.service.ready import Readiness
 from tallyd.store import process
-from tallyd.store.ambient import Ambient, SystemAmbient
+from tallyd.store.ambient import Ambient, CheckedAmbient, SystemAmbient
+from tallyd.store.lacks import lack_of
 from tallyd.store.refusals import ExitCode, StartRefused
 from tallystick.paths import PathError, resolve
 
@@ -34,8 +37,23 @@ _GARBAGE_OBJECTS: Final = 10_000
 """Objects that may be made, and not freed, between two looks for cycles: a batch of 64 makes fewer."""
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise StartRefused(ExitCode.BAD_CONFIGURATION, f"{message}; tallyd --help explains each argument")
+
+
+def _open_descriptor(text: str) -> int:
+    """An argument that names a descriptor which this process was given."""
+    try:
+        descriptor = int(text)
+        os.fstat(descriptor)
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no descriptor that is open here") from None
+    return descriptor
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tallyd", description="The daemon that owns the record, and the only door to it."
     )
     parser.add_argument(
@@ -47,7 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--adopt", metavar="STORE_ID", help="go on, in a new epoch, from a store that was put back"
     )
-    parser.add_argument("--ready-fd", type=int, help="write one line to this descriptor when ready")
+    parser.add_argument(
+        "--ready-fd", type=_open_descriptor, help="write one line to this descriptor when ready"
+    )
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument("--test-hooks", action="store_true", help="take the crash hooks of the test suites")
     parser.add_argument("--version", action="version", version=f"tallyd {implementation_version()}")
@@ -89,32 +109,61 @@ def _refuse_agents_directory(runtime_dir: str) -> None:
 
 def run(argv: Sequence[str], ambient: Ambient, vfs: str | None = None) -> int:
     """Runs the daemon to its end; returns its exit code. 0 after a drain, else one of ``ExitCode``."""
-    arguments = _parser().parse_args(argv)
-    logs.set_up(arguments.log_format)
+    for number in IGNORED_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)  # until the daemon serves, and can say so
     try:
-        hook, hold = _hooks(arguments.test_hooks, os.environ)
-        paths = resolve(arguments.data_dir, arguments.runtime_dir)
-        _refuse_agents_directory(paths.runtime_dir)
-        for missing in process.harden():
-            logging.getLogger("tallyd").warning("%s", missing)
-        options = Options(
-            paths=paths,
-            adopt=arguments.adopt,
-            hook=hook,
-            batch_hold=hold,
-            vfs=vfs,
-            settings=config.load(paths.data_dir),
-        )
-        daemon = Daemon(options, ambient, Readiness(arguments.ready_fd, os.environ, paths))
-        daemon.open()
-        _settle_memory()
+        daemon = _opened(_parser().parse_args(argv), ambient, vfs)
     except StartRefused as refused:
-        sys.stderr.write(f"tallyd: {refused}\n")
-        return int(refused.exit_code)
+        return _refused(refused.exit_code, str(refused))
     except PathError as error:
-        sys.stderr.write(f"tallyd: {error}\n")
-        return int(ExitCode.BAD_CONFIGURATION)
-    return trio.run(serve, daemon)
+        return _refused(ExitCode.BAD_CONFIGURATION, str(error))
+    except Exception as error:
+        return _ended(error)
+    _settle_memory()
+    try:
+        return trio.run(serve, daemon)
+    except Exception as error:
+        return _ended(error)
+    finally:
+        logs.flush()
+
+
+def _ended(error: Exception) -> int:
+    """An error that nothing below has answered: the process ends with it, and with a code of the table."""
+    lack = lack_of(error)
+    if lack is not None:
+        return _refused(ExitCode.RESOURCES_LACKING, f"{lack}. Make room or raise the limit, then start again")
+    logging.getLogger("tallyd").critical("the daemon failed, which is a defect", exc_info=error)
+    return _refused(ExitCode.DEFECT, "a fault of its own, which the log names, ended the daemon")
+
+
+def _opened(arguments: argparse.Namespace, ambient: Ambient, vfs: str | None) -> Daemon:
+    """The daemon, open and not yet serving. Raises StartRefused, PathError."""
+    logs.set_up(arguments.log_format)
+    raise_soft_limit()
+    hook, hold = _hooks(arguments.test_hooks, os.environ)
+    paths = resolve(arguments.data_dir, arguments.runtime_dir)
+    _refuse_agents_directory(paths.runtime_dir)
+    for missing in process.harden():
+        logging.getLogger("tallyd").warning("%s", missing)
+    options = Options(
+        paths=paths,
+        adopt=arguments.adopt,
+        hook=hook,
+        batch_hold=hold,
+        vfs=vfs,
+        settings=config.load(paths.data_dir),
+    )
+    daemon = Daemon(options, CheckedAmbient(ambient), Readiness(arguments.ready_fd, os.environ, paths))
+    daemon.open()
+    return daemon
+
+
+def _refused(code: ExitCode, sentence: str) -> int:
+    """The sentence is the last line: what was logged comes before it."""
+    logs.flush()
+    sys.stderr.write(f"tallyd: {sentence}\n")
+    return int(code)
 
 
 def _settle_memory() -> None:

@@ -4,6 +4,7 @@
 
     clerk: first transaction -> Outside.run, on a thread -> clerk: second transaction -> settle -> reply
     clerk: one transaction ----------------------------------> follow_up, on a thread ----------> reply
+    clerk: one transaction -> the errand that it awaits -----> clerk: the reply, made anew -----> reply
 
 Commands of others go on meanwhile. Under one key one run goes on at a time: a second command waits for it to
 end, and then goes through the clerk like any other. A client that goes away ends nothing.
@@ -24,6 +25,7 @@ from tallyd.door import Exchange
 from tallyd.families.shared.family import Outside
 from tallyd.families.shared.host import Host
 from tallyd.service.tasks import Tasks
+from tallystick.protocol import limits
 from tallystick.protocol.envelope import encode_problem
 
 logger = logging.getLogger("tallyd.outside")
@@ -33,10 +35,20 @@ _RUNS_MAX: Final = 2
 
 
 class Outsides:
-    """On the loop. ``running`` is kept here: for each key under which a run goes on, what tells its end."""
+    """On the loop. ``running`` is kept here: for each key under which a run goes on, what tells its end.
+    ``errand_done`` returns when an errand has done all that is due now.
+    """
 
-    def __init__(self, host: Host, hooks: Hooks, tasks: Tasks, running: dict[str, trio.Event]) -> None:
+    def __init__(
+        self,
+        host: Host,
+        hooks: Hooks,
+        tasks: Tasks,
+        running: dict[str, trio.Event],
+        errand_done: Callable[[str], Awaitable[None]],
+    ) -> None:
         self._host = host
+        self._errand_done = errand_done
         self._hooks = hooks
         self._tasks = tasks
         self._running = running
@@ -65,7 +77,23 @@ class Outsides:
             answer = await run(command)
         if answer.follow_up is not None:
             await self._on_a_thread(partial(answer.follow_up, self._host))
+        if answer.awaits is not None:
+            return await self._after_errand(run, command, answer, answer.awaits)
         return answer.reply
+
+    async def _after_errand(
+        self, run: Callable[[Command], Awaitable[Answer]], command: Command, answer: Answer, errand: str
+    ) -> bytes:
+        """The reply as it is when the errand is done, or when that takes too long: sent again, the command is
+        a replay. What was applied stays applied, also where its actor may not have the reply any more.
+        """
+        with trio.move_on_after(limits.ANSWER_AFTER_ERRAND_SECONDS_MAX) as scope:
+            await self._errand_done(errand)
+        if scope.cancelled_caught:
+            name = command.request.operation.name
+            logger.warning("%s is answered while %s goes on, which takes long", name, errand)
+        again = await run(command)
+        return answer.reply if again.problem is not None else again.reply
 
     async def _between(
         self, run: Callable[[Command], Awaitable[Answer]], command: Command, work: Outside

@@ -14,7 +14,8 @@ import trio
 
 from tallyd.door import Exchange
 from tallyd.service.answers import failed, refused
-from tallystick.protocol.problems import Refusal
+from tallyd.store.lacks import lack_of
+from tallystick.protocol.problems import Refusal, unavailable
 
 logger = logging.getLogger("tallyd.tasks")
 
@@ -23,6 +24,16 @@ Ts = TypeVarTuple("Ts")
 _AGAIN_SECONDS: Final = 1.0
 _AGAIN_SECONDS_MAX: Final = 60.0
 """How long a failed task of the daemon's own waits before it is begun again: twice as long each time."""
+
+
+def answer_to(error: Exception) -> bytes:
+    """Logs what kept a request from being served, and returns the reply to it."""
+    lack = lack_of(error)
+    if lack is None:
+        logger.error("a request failed, which is a defect", exc_info=error)
+        return failed()
+    logger.warning("a request was not served: %s", lack)
+    return refused(unavailable(f"{lack}; send the same again later"))
 
 
 class Tasks:
@@ -54,9 +65,8 @@ class Tasks:
             line = await serve(*args)
         except Refusal as refusal:
             line = refused(refusal)
-        except Exception:
-            logger.exception("a request failed, which is a defect")
-            line = failed()
+        except Exception as error:
+            line = answer_to(error)
         if line is not None:
             exchange.reply(line)
 
@@ -68,10 +78,16 @@ class Tasks:
     async def _keep_up(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         pause = _AGAIN_SECONDS
         while True:
+            began = trio.current_time()
             try:
                 await run()
                 return
-            except Exception:
-                logger.exception("%s failed, and is tried again in %.0f s", name, pause)
+            except Exception as error:
+                lack = lack_of(error)
+                if trio.current_time() - began > _AGAIN_SECONDS_MAX:
+                    pause = _AGAIN_SECONDS  # it went well for a while
+                said = "%s failed, and is tried again in %.0f s%s"
+                why = "" if lack is None else f": {lack}"
+                logger.error(said, name, pause, why, exc_info=error if lack is None else None)
             await trio.sleep(pause)
             pause = min(2 * pause, _AGAIN_SECONDS_MAX)

@@ -1,17 +1,18 @@
 """Content, sealed once, and the keys that make it readable.
 
 A *body* is one piece of content in canonical JSON: a contribution's parts, a name, a reason. It stands in
-one row of ``bodies``, sealed with AES-256-GCM under a key of its own; the key stands in one row of
-``object_keys``, wrapped under the store's object key. Erasing a body is deleting the two rows: what is left
-anywhere else are skeletons and keyed digests whose keys went with it.
+one row of ``bodies``, sealed (encrypted) with AES-256-GCM under a key of its own. That key stands in one row
+of ``object_keys``, wrapped (encrypted) under the store's object key. Erasing a body means deleting the two
+rows. Everything else that the store holds of it is then useless: records that refer to the body by its
+number, and digests made with a key that was deleted with it.
 
 Each object has three independent random keys of 32 bytes, wrapped together:
 
-====== =====================================================
-seal   AES-256-GCM of the content; used once, so its nonce is zero
-digest HMAC of the content digest, and of the log's content commitment
+======= ==================================================================
+seal    AES-256-GCM of the content; used once, so its nonce is zero
+digest  HMAC of the content digest, and of the log's content commitment
 request HMAC of the request that brought the content
-====== =====================================================
+======= ==================================================================
 
 Nothing here reads a clock or makes randomness: the caller gives the random bytes.
 """
@@ -22,6 +23,7 @@ from hashlib import sha256
 from typing import Final
 
 import apsw
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tallyd.store.writer import Writer
@@ -40,6 +42,15 @@ _SEAL_CONTEXT: Final = b"tallystick body v1 "
 _BLOCK_BYTES: Final = 64
 _INNER_PAD: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
+
+
+class BodyDamaged(Exception):
+    """A body, or its keys, cannot be opened: what the disk gives is not what was written."""
+
+    def __init__(self, body: int) -> None:
+        super().__init__(f"body {body} cannot be opened")
+        self.position = body // BODIES_PER_COMMAND_MAX
+        """The log position of the command that brought it."""
 
 
 class ObjectKeys:
@@ -103,24 +114,32 @@ class BodyStore:
         return ObjectKeys(plain)
 
     def keys(self, db: apsw.Connection, body: int) -> ObjectKeys | None:
-        """The body's keys, or None where it was erased.
-
-        Raises cryptography's InvalidTag where the row was changed or the store's object key is another.
+        """The body's keys, or None where it was erased. Raises BodyDamaged where the row was changed, or the
+        store's object key is another.
         """
         row = db.execute("SELECT wrapped FROM object_keys WHERE body = ?", (body,)).fetchone()
         if row is None:
             return None
         wrapped = row[0]
-        return ObjectKeys(
-            self._wrap.decrypt(wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], _WRAP_CONTEXT + b"%d" % body)
-        )
+        try:
+            plain = self._wrap.decrypt(
+                wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], _WRAP_CONTEXT + b"%d" % body
+            )
+        except InvalidTag:
+            raise BodyDamaged(body) from None
+        return ObjectKeys(plain)
 
     def get(self, db: apsw.Connection, body: int) -> bytes | None:
-        """The content in canonical JSON, or None where it was erased. Raises as ``keys`` does."""
+        """The content in canonical JSON, or None where it was erased: an erasure takes both rows, so that one
+        without the other is damage. Raises BodyDamaged.
+        """
         keys = self.keys(db, body)
-        if keys is None:
-            return None
         row = db.execute("SELECT sealed FROM bodies WHERE body = ?", (body,)).fetchone()
-        if row is None:
+        if keys is None and row is None:
             return None
-        return AESGCM(keys.seal).decrypt(_SEAL_NONCE, row[0], _SEAL_CONTEXT + b"%d" % body)
+        if keys is None or row is None:
+            raise BodyDamaged(body)
+        try:
+            return AESGCM(keys.seal).decrypt(_SEAL_NONCE, row[0], _SEAL_CONTEXT + b"%d" % body)
+        except InvalidTag:
+            raise BodyDamaged(body) from None

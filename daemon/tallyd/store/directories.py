@@ -2,8 +2,8 @@
 
 A directory of the store must be a directory and not a symbolic link, must belong to the daemon's user, and
 must be closed to everybody else (mode 0700). It is opened without following links and judged by its
-descriptor, so that what was checked is what is used. What is wrong is refused with the command that puts it
-right; nothing of somebody else's is ever changed here.
+descriptor, so that what was checked is what is used. Where something is wrong the start is refused, and the
+message has the command that corrects it. Owner and mode of what exists are never changed here.
 
 A parent that everybody may write to, as /tmp, is fine where its sticky bit keeps others from renaming what is
 ours. A parent without it is refused: anybody could put another directory in the place of this one.

@@ -1,8 +1,8 @@
 """What an error of the disk or of SQLite means for a start.
 
-An error is not damage. SQLite says "malformed" or "not a database" of a healthy file too, when a read went
-wrong; so such a word leads to its integrity check, and only what that finds is called damage. Nothing is
-repaired, replaced or moved in any case.
+An error does not mean that the file is damaged. SQLite says "malformed" or "not a database" of a healthy file
+too, when a read failed. So after such an error its integrity check is run, and only what that finds is called
+damage. Nothing is repaired, replaced or moved in any case.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ Each is 32 random bytes in a file of mode 0600, ``keys/<kind>.key``. Where syste
 (``CREDENTIALS_DIRECTORY``), a file ``tally-<kind>.key`` there is used instead; nothing is ever written there.
 
 The database holds a *check value* of each, HMAC-SHA-256(key, "tallystick key check v1" ‖ kind ‖ store id),
-which tells whether a file is the one that the store was made with and gives nothing away. A kind with a
-check value is never minted again: a new key in the place of a lost one would make every body unreadable and
-look like success. A kind without one is minted, which is how a first start, and a later version with more
-kinds, get theirs.
+which tells whether a file is the one that the store was made with, and does not reveal the key. A key that
+has a check value is never made again: a new key in the place of a lost one would leave every body unreadable,
+and the start would look like a success. A key without a check value is made: at a first start, and when a
+later version needs a further kind.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Kernel locks on a directory: one owner, for as long as its process lives.
 
-The lock is flock(2) on a file named ``lock``. The kernel takes it away when its holder ends, however that
-happens, so that nothing is ever inferred from a file's being there, and nothing is left to be tidied up. The
-file is never unlinked: if it were, two processes could hold a lock on two files of one name.
+The lock is flock(2) on a file named ``lock``. The kernel releases it when the process that holds it ends,
+however that happens. So a lock file that is there says nothing, and nothing has to be cleaned up after a
+crash. The file is never unlinked: if it were, two processes could each hold a lock on a file of that name.
 
-What the file says (pid and time) is for the sentence that a loser prints. Nothing is decided by it, nobody is
-signalled by it, and it may be out of date for an instant while the owner changes.
+The file's content (pid and time) is only for the message that a second daemon prints. Nothing is decided by
+it, and no process is signalled because of it. While the owner changes it may be out of date for an instant.
 
 The descriptor is closed on exec, so that no program that the daemon runs keeps the lock alive. It is only
 ever closed and never unlocked: an unlock in a forked child would take the lock from its parent.
@@ -60,7 +60,7 @@ class KernelLock:
         """
         try:
             return _identity(os.stat(self.path, follow_symlinks=False)) == self._identity
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def release(self) -> None:

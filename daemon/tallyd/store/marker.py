@@ -11,8 +11,8 @@ position -1 and an empty leaf. At start the log must have that leaf at that posi
 database is older than what was acknowledged: a copy was put back, or the write-ahead log was lost. The copy
 finds out what the marker cannot, a whole data directory put back, and by ``data_dir`` one that is gone.
 
-A marker is never ahead of the disk, and may be behind it: what was committed since it was written can be put
-back unseen.
+A marker never names a row that is not on the disk yet. It may be older than the log's end: if a copy of the
+store is put back that is older than the log and newer than the marker, nobody notices.
 """
 
 from __future__ import annotations

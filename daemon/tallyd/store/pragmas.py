@@ -1,9 +1,9 @@
 """Connections to the database, each setting made by itself and read back.
 
-A setting that SQLite did not take is as good as a promise not kept, and SQLite says nothing: a pragma it
-does not know is a no-op, one that cannot be had is another value. And apsw runs a string of several
-statements only up to the first that returns a row. So each pragma is one statement, read back by another,
-and compared.
+SQLite does not say when a setting was not taken: an unknown pragma does nothing, and a value that cannot be
+had is replaced by another. And apsw runs a string of several statements only up to the first that returns a
+row. So each pragma is set by one statement, read by another, and compared; the start is refused where they
+differ.
 
 ======================  =====================================================================================
 page_size=4096          measured best; takes effect when the database is made

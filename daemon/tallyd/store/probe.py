@@ -21,6 +21,7 @@ from typing import Final
 
 import apsw
 
+from tallyd.store.lacks import is_of_disk, lack_of
 from tallyd.store.refusals import ExitCode, StartRefused
 
 _SECONDS_MAX: Final = 30
@@ -47,7 +48,11 @@ def try_two_processes(data_dir: str) -> None:
     try:
         os.mkdir(directory, 0o700)
         _try(directory)
-    except (_Failed, apsw.Error, OSError, subprocess.SubprocessError) as error:
+    except (_Failed, apsw.Error, OSError, RuntimeError, subprocess.SubprocessError) as error:
+        lack = lack_of(error)
+        if lack is not None:
+            code = ExitCode.STORAGE_FAILED if is_of_disk(error) else ExitCode.RESOURCES_LACKING
+            raise StartRefused(code, f"the disk in {data_dir} could not be tried: {lack}") from error
         raise StartRefused(
             ExitCode.PROBE_FAILED,
             f"two processes cannot share a database in {data_dir}: {error or type(error).__name__}. The"

@@ -1,4 +1,4 @@
-"""What the process gives up at its start, so that its memory stays its own.
+"""What the process switches off at its start, so that nobody else gets at its memory.
 
 Keys and content are in the daemon's memory. A core dump would write them to a disk that nothing erases, and a
 debugger of the same user would read them while it runs.

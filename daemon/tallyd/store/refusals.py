@@ -36,6 +36,9 @@ class ExitCode(IntEnum):
     MIGRATION_FAILED = 83
     SETTING_NOT_TAKEN = 84
     LOCK_LOST = 85
+    CLOCK_OUT_OF_RANGE = 86
+    RESOURCES_LACKING = 87
+    DEFECT = 88
 
 
 class Meaning(NamedTuple):
@@ -159,6 +162,21 @@ MEANINGS: Final[dict[ExitCode, Meaning]] = {
     ExitCode.LOCK_LOST: Meaning(
         "The lock file was replaced while the daemon ran, so another could have taken its place.",
         "Find out what tidied the directory up, then start again.",
+        restart=True,
+    ),
+    ExitCode.CLOCK_OUT_OF_RANGE: Meaning(
+        "The machine's clock says a time that no timestamp of the record can hold.",
+        "Set the clock right, then start again.",
+        restart=True,
+    ),
+    ExitCode.RESOURCES_LACKING: Meaning(
+        "The system gave the daemon no descriptor, thread or memory to start with.",
+        "Raise the limit that the message names, or end other programs, then start again.",
+        restart=True,
+    ),
+    ExitCode.DEFECT: Meaning(
+        "The daemon met a fault of its own that it could not go on from.",
+        "Start again, and report what the log says.",
         restart=True,
     ),
 }

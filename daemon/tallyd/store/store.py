@@ -36,8 +36,9 @@ class Checkpoint(msgspec.Struct, frozen=True):
 class Store:
     """The store of one data directory, owned by this process until :meth:`close`.
 
-    Made by ``open_store`` alone. ``writer`` is the clerk's and nobody else's; a reader belongs to whoever
-    asked for it, one thread at a time. Nothing here waits, but for the disk.
+    Made by ``open_store`` alone. Only the clerk uses ``writer``. A reader belongs to whoever asked for it,
+    and one thread at a time uses it. Nothing here waits for anything but the disk, except :meth:`reset_log`
+    and :meth:`truncate`, which wait for readers.
     """
 
     def __init__(
@@ -153,9 +154,11 @@ class Store:
             marker.write(self.disk, self.paths.marker_copy(self.store_id), new)
 
     def check_still_ours(self) -> str | None:
-        """None while both lock files and the database are the ones that we hold; else a sentence about it.
+        """None while both lock files and the database are still the ones that this process opened; else a
+        sentence that says which is not.
 
-        To be asked at intervals. Once it has answered, another daemon could own the store: stop at once.
+        To be called at intervals. After a sentence another daemon may own the store: the caller ends the
+        process at once.
         """
         for lock in self._locks:
             if not lock.still_ours():
@@ -195,6 +198,6 @@ class Store:
 def _inode(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path, follow_symlinks=False)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino

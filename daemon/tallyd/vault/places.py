@@ -33,9 +33,12 @@ class Vault:
             make_private(self._disk, Place(path, "the artifacts' directory", "--data-dir or TALLY_DATA_DIR"))
 
     def seal(self, order: Order, stop: Callable[[], bool] = lambda: False) -> Sealing:
-        """One run (see ``sealing``). ``stop`` is asked before each chunk. Raises Stopped and OSError."""
+        """One run (see ``sealing``), which begins when the last chunk is written that was let in before.
+        ``stop`` is asked before each chunk. Raises Stopped and OSError.
+        """
         try:
-            found = self.staging.open(order.upload_id)
+            with self.staging.turn(order.upload_id):
+                found = self.staging.open(order.upload_id)
         except NotOurs:
             return Sealing(order, NO_BYTES, 0)
         if found is None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import AbstractContextManager
 from typing import Final
 
 from tallyd.store.files import Disk
+from tallyd.vault.turns import Turns
 
 _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Not blocking, so that a FIFO under that name holds nobody up."""
@@ -39,6 +41,13 @@ class Staging:
     def __init__(self, directory: str, disk: Disk) -> None:
         self._directory = directory
         self._disk = disk
+        self._turns = Turns()
+
+    def turn(self, upload_id: str) -> AbstractContextManager[None]:
+        """The upload's turn (see ``turns``): whoever lets a client's bytes in takes it, and looks within it
+        whether the upload still takes any. Removing takes it too, so ``drop`` is not called inside one.
+        """
+        return self._turns.take(upload_id)
 
     def path(self, upload_id: str) -> str:
         """Where the bytes of an upload lie, or will."""
@@ -116,13 +125,16 @@ class Staging:
         self._disk.sync_directory(self._directory)
 
     def drop(self, upload_id: str) -> bool:
-        """Removes the bytes of an upload that has ended; whether there were any."""
-        try:
-            self._disk.unlink(self.path(upload_id))
-        except FileNotFoundError:
-            return False
-        self._disk.sync_directory(self._directory)
-        return True
+        """Removes the bytes of an upload that has ended, after whoever still writes some; whether there were
+        any. Since nobody writes to one that has ended, there are none afterwards.
+        """
+        with self.turn(upload_id):
+            try:
+                self._disk.unlink(self.path(upload_id))
+            except FileNotFoundError:
+                return False
+            self._disk.sync_directory(self._directory)
+            return True
 
     def _write(self, descriptor: int, offset: int, data: bytes) -> None:
         left = memoryview(data)

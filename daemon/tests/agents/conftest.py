@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
 
 import pytest
-
-_ROOT: Final = Path(__file__).parents[3]
-for _directory in (_ROOT / "crashtests", _ROOT / "sdk" / "tests"):
-    if str(_directory) not in sys.path:
-        sys.path.append(str(_directory))  # homes of daemons and the judge of replies stand there
-
-from service.process import NewHome, Place, Tallyd, homes  # noqa: E402
-
-from .scene import Scene  # noqa: E402
+from scene import Scene
+from service.process import NewHome, Place, Tallyd, homes
 
 
 @pytest.fixture

@@ -8,11 +8,27 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import pytest
+from entries import BOUND_AND_NAMED, Entry
+from expected import ENTRIES, entry_of
 from harness.dumps import differences, dump_live
 from harness.wire import Reply, Request, Wire, request
-from world import AT_HEAD, Attempt, Space, attempt_of, participant_digest, reference
-
-from .scene import BUILT_IN, CLIENT, POLICY, WORKER, Actor, JsonObject, Scene, add_agent
+from scene import Actor, Scene, add_agent
+from world import (
+    AT_HEAD,
+    CLIENT,
+    DEPLOYMENT,
+    WORKER,
+    Attempt,
+    JsonObject,
+    Space,
+    append_args,
+    assembly_args,
+    attempt_of,
+    invocation_args,
+    participant_digest,
+    reaction_args,
+    relation_args,
+)
 
 TIDIED: Final = ("outbox", "delete")
 """What an earlier batch left for a later one to do."""
@@ -43,21 +59,9 @@ def hidden(scene: Scene) -> Hidden:
     space = Space(made["space_id"], made["main_branch_id"])
     append = said(scene, space, "a secret of the owner's", "hidden-append")
     first, other = scene.owner.send(append).result, scene.say(space)
-    refs = [first["contribution_id"]]
-    args = {
-        **space.args,
-        "audience_ref": BUILT_IN,
-        "purpose": "answer",
-        "selection_policy_ref": POLICY,
-        "required_refs": refs,
-        "trigger_refs": refs,
-    }
-    assembly = scene.done("context_assembly_create", args)
-    pinned = {
-        "context_assembly_ref": assembly["assembly_id"],
-        "context_assembly_digest": assembly["digest"],
-    }
-    taken = scene.invocation(space, **pinned)
+    assembled = assembly_args(space, [first["contribution_id"]])
+    assembly = scene.done("context_assembly_create", assembled)
+    taken = scene.invocation(space, assembly)
     claim = {"invocation_id": taken["invocation_id"]}
     claimed = request(WORKER, "invocation_claim", claim, key="hidden-claim")
     attempt = attempt_of(scene.owner.send(claimed).result)
@@ -77,8 +81,7 @@ def hidden(scene: Scene) -> Hidden:
 
 
 def said(scene: Scene, space: Space, text: str, key: str, **more: object) -> Request:
-    parts = [{"media_type": "text/plain", "text": text}]
-    args = {**space.args, "kind": "claim", "body_parts": parts, **more}
+    args = {**append_args(space, text, "claim"), **more}
     return request(CLIENT, "contribution_append", args, project=scene.project, key=key, ext=AT_HEAD)
 
 
@@ -109,11 +112,7 @@ UNSEEN: Final[dict[str, Args]] = {
     "lens_show": lambda h: {"lens_id": h.lens["lens_id"]},
     "lens_read": lambda h: {"lens_id": h.lens["lens_id"], "limit": 9},
     "event_payload": lambda h: {"event_id": event_of(h.said, "contribution_id")},
-    "contribution_append": lambda h: {
-        **h.space.args,
-        "kind": "claim",
-        "body_parts": [{"media_type": "text/plain", "text": "x"}],
-    },
+    "contribution_append": lambda h: append_args(h.space, "x"),
     "frontier_pin": lambda h: h.space.args,
     "contribution_withdraw": lambda h: {
         "contribution_ref": h.said["contribution_id"],
@@ -148,14 +147,7 @@ UNSEEN: Final[dict[str, Args]] = {
         "replacement_ref": h.other["contribution_id"],
         "reason_class": "author_request",
     },
-    "reaction_set": lambda h: {
-        "space_id": h.space.space_id,
-        "target_ref": h.said["contribution_id"],
-        "target_revision": 1,
-        "target_digest": h.said["content_digest"],
-        "key": "thanks",
-        "state": "present",
-    },
+    "reaction_set": lambda h: reaction_args(h.space, h.said, "present"),
     "lens_update": lambda h: {"lens_id": h.lens["lens_id"]},
     "space_participant_add": lambda h: {
         "space_id": h.space.space_id,
@@ -174,9 +166,7 @@ def nowhere(value: Any) -> Any:
 
 @pytest.mark.parametrize("operation", UNSEEN)
 @pytest.mark.parametrize("role", ["steward", "none"])
-def test_another_space_is_as_if_it_were_not(
-    role: str, operation: str, scene: Scene, hidden: Hidden
-) -> None:
+def test_another_space_is_as_if_it_were_not(role: str, operation: str, scene: Scene, hidden: Hidden) -> None:
     """A steward of other spaces, and who has no part in anything, are answered as about what never was: the
     same words, but for the id that was asked for. Nothing is changed.
     """
@@ -225,29 +215,15 @@ def test_no_list_and_no_event_tells_of_it(scene: Scene, hidden: Hidden) -> None:
 def test_what_is_not_shown_cannot_be_reached_through_what_is(scene: Scene, hidden: Hidden) -> None:
     """Relations, assemblies, replacements, invocations and parts that name something of it find nothing."""
     agent, here = scene.agents["steward"], scene.things
-    pins = {"from_ref": reference(here.question), "to_ref": reference(hidden.said)}
-    assembled = {
-        **here.space.args,
-        "audience_ref": BUILT_IN,
-        "purpose": "x",
-        "selection_policy_ref": POLICY,
-        "required_refs": [hidden.said["contribution_id"]],
-        "trigger_refs": [],
-    }
+    assembled = {**assembly_args(here.space, [hidden.said["contribution_id"]]), "trigger_refs": []}
     replaced = {
         "contribution_ref": scene.say(here.space)["contribution_id"],
         "replacement_ref": hidden.said["contribution_id"],
         "reason_class": "author_request",
     }
-    invoked = {
-        "assistant_deployment_id": BUILT_IN,
-        "assistant_deployment_revision": 1,
-        **here.space.args,
-        "context_assembly_ref": hidden.assembly["assembly_id"],
-        "deadline": "2999-12-31T00:00:00Z",
-    }
+    invoked = invocation_args(here.space, context_assembly_ref=hidden.assembly["assembly_id"])
     project = scene.project
-    related = {**here.space.args, "kind": "supports", **pins}
+    related = relation_args(here.space, here.question, hidden.said)
     kinds = {
         "relation": agent.ask("relation_assert", related, project=project, ext=AT_HEAD).kind,
         "assembly": agent.ask("context_assembly_create", assembled, project=project).kind,
@@ -273,7 +249,9 @@ def test_no_field_makes_an_agent_somebody_else(scene: Scene) -> None:
     assert told["author_actor_ref"] == agent.name
     inside = {"op": "tallystick_authenticate", "args": {"credential": "x"}, "version": "0.1"}
     with Wire(agent.paths) as wire:
-        wire._socket.sendall(json.dumps(inside).encode() + b"\n" + scene.right("project_create").line)
+        wire._socket.sendall(
+            json.dumps(inside).encode() + b"\n" + scene.right(entry_of("project_create")).line
+        )
         assert json.loads(wire.read_line())["outcome"] == "problem"
         assert wire.receive("project_create").kind == "unauthenticated"
 
@@ -356,25 +334,17 @@ def test_a_steward_does_not_turn_on_the_owner(scene: Scene) -> None:
 
 
 # --- not with another's attempt, or key ---------------------------------------------------------------------
-FENCED: Final[dict[str, JsonObject]] = {
-    "invocation_complete": {},
-    "tallystick_invocation_progress": {},
-    "tallystick_invocation_item": {"object_ref": "contrib-1"},
-    "tallystick_invocation_artifact": {"artifact_id": "art-1", "offset": 0},
-    "tallystick_invocation_renew": {},
-    "tallystick_invocation_fail": {"reason_class": "tests_fail", "retryable": False},
-}
+FENCED: Final = [entry for entry in ENTRIES.values() if entry.binding == BOUND_AND_NAMED]
+"""What a worker asks of its own invocation."""
 
 
-@pytest.mark.parametrize("operation", FENCED)
-def test_an_attempt_is_neither_guessed_nor_borrowed(
-    operation: str, scene: Scene, hidden: Hidden
-) -> None:
+@pytest.mark.parametrize("entry", FENCED, ids=str)
+def test_an_attempt_is_neither_guessed_nor_borrowed(entry: Entry, scene: Scene, hidden: Hidden) -> None:
     """A guessed attempt and the owner's own, which somebody gave away, are one and the same nothing."""
     agent = scene.agents["contributor"]
     kinds = []
     for attempt in (scene.attempt, hidden.attempt, scene.attempt._replace(attempt_id=GUESSED)):
-        answered = agent.ask(operation, {**FENCED[operation], **attempt.args}, to=WORKER)
+        answered = agent.send(scene.right(entry, attempt))
         kinds.append((answered.kind, nowhere(answered.problem["detail"])))
     assert len(set(kinds)) == 1
     assert kinds[0][0] == "not-found"
@@ -387,7 +357,7 @@ def test_an_invocation_is_not_taken_where_it_may_not(scene: Scene, hidden: Hidde
     assert agent.ask("invocation_claim", named, to=WORKER).kind == "not-found"
     mine = {"invocation_id": scene.invocation(scene.things.space)["invocation_id"]}
     assert unbound.ask("invocation_claim", mine, to=WORKER).kind == "not-found"
-    waits = {"deployments": [BUILT_IN], "wait_ms": 0, "term_seconds": 60}
+    waits = {"deployments": [DEPLOYMENT], "wait_ms": 0, "term_seconds": 60}
     assert unbound.ask("tallystick_invocation_next", waits, to=WORKER).kind == "not-found"
     taken = [agent.done("tallystick_invocation_next", waits, to=WORKER)["invocation"] for _ in range(40)]
     spaces = {invocation["space_id"] for invocation in taken if invocation is not None}

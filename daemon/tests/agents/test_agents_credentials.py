@@ -14,12 +14,11 @@ import pytest
 from harness.dumps import differences, dump_live
 from harness.files import contents
 from harness.wire import Request, Wire, request
+from scene import Actor, add_agent, take_part
 from service.process import Place, Tallyd, run_to_its_end
-from world import AT_HEAD, Space
+from world import AT_HEAD, CLIENT, DEPLOYMENT, WORKER, Space
 
 from tallyd.store.refusals import ExitCode
-
-from .scene import BUILT_IN, CLIENT, WORKER, Actor, add_agent, take_part
 
 OWNERS: Final = "the owner's own credential, a canary: 7d2a"
 SECRET: Final = "the credential of an agent, a canary: 91be"
@@ -63,7 +62,7 @@ def owner(daemon: Tallyd) -> Actor:
 
 @pytest.fixture
 def agent(owner: Actor) -> Actor:
-    return add_agent(owner, "reviewer", credential=SECRET, deployments=[BUILT_IN])
+    return add_agent(owner, "reviewer", credential=SECRET, deployments=[DEPLOYMENT])
 
 
 # --- on a socket that says who speaks -----------------------------------------------------------------------
@@ -95,7 +94,7 @@ def test_it_is_taken_on_the_workers_socket_too(owner: Actor, agent: Actor) -> No
     with Wire(owner.paths, WORKER) as wire:
         assert told(wire, line_of(SECRET))["result"] == {"actor": agent.name}
         assert wire.ask(asked).kind == "not-found"
-        taken = request(WORKER, "tallystick_invocation_next", {**args, "deployments": [BUILT_IN]}, key="m")
+        taken = request(WORKER, "tallystick_invocation_next", {**args, "deployments": [DEPLOYMENT]}, key="m")
         assert wire.ask(taken).ok
 
 
@@ -245,9 +244,7 @@ def test_a_credential_stands_nowhere(form: str, home: Place) -> None:
     with Wire(home.paths) as wire, Wire(home.paths) as other:
         assert told(wire, line_of(OWNERS))["result"] == {"actor": "prin-owner"}
         hashed = hashlib.sha256(SECRET.encode()).hexdigest()
-        add = request(
-            CLIENT, "tallystick_agent_add", {"name": "x", "credential_sha256": hashed}, key="add"
-        )
+        add = request(CLIENT, "tallystick_agent_add", {"name": "x", "credential_sha256": hashed}, key="add")
         agent = wire.ask(add).result
         assert SECRET not in json.dumps(agent)
         assert hashed not in json.dumps(agent)
@@ -307,7 +304,7 @@ def test_only_what_is_public_is_open_until_it_is_shown(guarded: Tallyd) -> None:
             assert wire.ask(asked).ok
         for asked in KEPT:
             assert wire.ask(asked).kind == "unauthenticated"
-        args = {"deployments": [BUILT_IN], "wait_ms": 30_000, "term_seconds": 60}
+        args = {"deployments": [DEPLOYMENT], "wait_ms": 30_000, "term_seconds": 60}
         waits = request(WORKER, "tallystick_invocation_next", args, key="w")
         assert worker.ask(Request(WORKER, HELLO.body)).ok
         assert worker.ask(waits).kind == "unauthenticated"
@@ -358,4 +355,3 @@ def test_settings_that_mean_nothing_stop_the_start(what: str, home: Place) -> No
     assert "tallyd.toml" in ended.said
     assert "docs/tallyd.toml" in ended.said
     assert not os.path.exists(home.paths.database)
-

@@ -14,15 +14,12 @@ from typing import Any, Final
 
 import pytest
 from harness.wire import judged, request
+from scene import Actor, add_agent, take_part
 from service.process import Place, Tallyd
-from world import Space
+from world import CLIENT, DEPLOYMENT, WORKER, JsonObject, Space, append_args, assembly_args, invocation_args
 
 from tallystick.protocol.digests import branch_next
 from tallystick.protocol.operation import Socket
-
-from .scene import BUILT_IN, CLIENT, POLICY, WORKER, Actor, JsonObject, add_agent, take_part
-
-FAR: Final = "2999-12-31T00:00:00Z"
 
 
 class OneShot:
@@ -81,33 +78,17 @@ class Journey:
         refs = [question["contribution_id"], evidence["contribution_id"]]
         assembly = self.asks.ask(
             "context_assembly_create",
-            {
-                **space.args,
-                "audience_ref": BUILT_IN,
-                "purpose": "answer the question",
-                "selection_policy_ref": POLICY,
-                "required_refs": refs,
-                "trigger_refs": refs[:1],
-            },
+            assembly_args(space, refs),
             project=project,
         )
-        invoked = {
-            "assistant_deployment_id": BUILT_IN,
-            "assistant_deployment_revision": 1,
-            **space.args,
-            "context_assembly_ref": assembly["assembly_id"],
-            "context_assembly_digest": assembly["digest"],
-            "deadline": FAR,
-        }
+        invoked = invocation_args(space, assembly)
         return self.asks.ask("invocation_create", invoked, project=project)
 
     def _append(self, project: str, space: Space, kind: str, text: str) -> JsonObject:
         pinned = self.asks.ask("frontier_pin", space.args, project=project)
         args = {
-            **space.args,
+            **append_args(space, text, kind),
             "expected_head_digest": pinned["branch_head_digest"],
-            "kind": kind,
-            "body_parts": [{"media_type": "text/plain", "text": text}],
         }
         return self.asks.ask("contribution_append", args, project=project)
 
@@ -180,7 +161,7 @@ def judge(owner: Actor, project: str, space: Space, invocation_id: str, author: 
     assert kinds == [
         ("question", author),
         ("evidence", author),
-        ("synthesis", f"asstdep-{BUILT_IN}"),
+        ("synthesis", f"asstdep-{DEPLOYMENT}"),
     ]
     shown = owner.done("invocation_show", {"invocation_id": invocation_id}, project=project)
     assert shown["state"] == "succeeded"
@@ -216,7 +197,7 @@ def test_on_an_agents_sockets(kill: str | None, home: Place) -> None:
     made = owner.done("space_create", {"title": "taps", "visibility": "restricted"}, project=project)
     space = Space(made["space_id"], made["main_branch_id"])
     asker = add_agent(owner, "asker")
-    worker = add_agent(owner, "worker", deployments=[BUILT_IN])
+    worker = add_agent(owner, "worker", deployments=[DEPLOYMENT])
     for agent in (asker, worker):
         take_part(owner, project, space, agent.name, "contributor", "active")
     journey = Journey(

@@ -14,14 +14,14 @@ import pytest
 import trio
 import trio.testing
 from harness.wire import Request, Wire, request
+from scene import Actor, add_agent, paths_in
 from service.living import living, said
 from service.process import Place, Tallyd
+from world import CLIENT, DEPLOYMENT, WORKER
 
 from tallyd.store.ambient import SystemAmbient
 from tallystick.paths import Paths
 from tallystick.protocol.operation import Socket
-
-from .scene import BUILT_IN, CLIENT, WORKER, Actor, add_agent, paths_in
 
 NAMES: Final = {"tally.sock", "tally-worker.sock", "kovee.sock", "kovee-worker.sock"}
 
@@ -36,7 +36,7 @@ def realm(actor: Actor, to: Socket = CLIENT) -> str | None:
         return actor.ask("realm_show", {}).kind
     return actor.ask(
         "tallystick_invocation_next",
-        {"deployments": [BUILT_IN], "wait_ms": 0, "term_seconds": 60},
+        {"deployments": [DEPLOYMENT], "wait_ms": 0, "term_seconds": 60},
         to=WORKER,
     ).kind
 
@@ -51,7 +51,7 @@ def test_a_directory_appears_with_its_agent(owner: Actor) -> None:
     """Without a restart, private, with both sockets and KCP's relative links to them; who connects there is
     the agent.
     """
-    agent = add_agent(owner, "reviewer", deployments=[BUILT_IN])
+    agent = add_agent(owner, "reviewer", deployments=[DEPLOYMENT])
     directory = agent.paths.runtime_dir
     assert directory == os.path.join(owner.paths.runtime_dir, "agents", agent.name)
     assert set(os.listdir(directory)) == NAMES
@@ -92,7 +92,7 @@ END: Final[dict[str, Callable[[Tallyd], None]]] = {"a drain": Tallyd.stop, "SIGK
 def test_an_agent_survives_a_restart(end: str, home: Place) -> None:
     """However the daemon ended, the next one listens in the same directory; who mounted it finds it there."""
     first = Tallyd(home)
-    agent = add_agent(Actor(home.paths), "reviewer", deployments=[BUILT_IN])
+    agent = add_agent(Actor(home.paths), "reviewer", deployments=[DEPLOYMENT])
     before = os.stat(agent.paths.runtime_dir).st_ino
     assert realm(agent) is None
     END[end](first)
@@ -103,7 +103,7 @@ def test_an_agent_survives_a_restart(end: str, home: Place) -> None:
 
 
 def wait_on(worker: Wire, key: str) -> None:
-    args = {"deployments": [BUILT_IN], "wait_ms": 30_000, "term_seconds": 60}
+    args = {"deployments": [DEPLOYMENT], "wait_ms": 30_000, "term_seconds": 60}
     worker.send(request(WORKER, "tallystick_invocation_next", args, key=key))
 
 
@@ -111,7 +111,7 @@ def test_a_revocation_ends_everything_of_an_agent(owner: Actor) -> None:
     """Its sockets and directory go, its connections end: idle ones, waiting ones, and those that speak for it
     on the owner's socket. Those of others live on.
     """
-    agent = add_agent(owner, "reviewer", credential="secret of the reviewer", deployments=[BUILT_IN])
+    agent = add_agent(owner, "reviewer", credential="secret of the reviewer", deployments=[DEPLOYMENT])
     other = add_agent(owner, "writer")
     with (
         Wire(agent.paths) as idle,
@@ -275,7 +275,7 @@ def guest(reachable: Place) -> Iterator[Actor]:
     with Tallyd(reachable):
         owner = Actor(reachable.paths)
         add_agent(owner, "neighbour")
-        yield add_agent(owner, "guest", peer_uid=UID, deployments=[BUILT_IN])
+        yield add_agent(owner, "guest", peer_uid=UID, deployments=[DEPLOYMENT])
 
 
 def modes(paths: Paths, agent: Paths) -> dict[str, int]:
@@ -347,17 +347,15 @@ def authenticate(credential: str) -> bytes:
 
 
 def test_a_path_that_does_not_fit_is_said(home: Place) -> None:
-    """Where an agent's sockets cannot be made, the log says why, the daemon lives, and so does the next
-    agent's where it can.
-    """
+    """An agent whose sockets could not be made is not added: the refusal says why, and the daemon lives."""
     deep = os.path.join(home.root, "d" * (60 - len(home.root)))
     daemon = Tallyd(home, "--runtime-dir", deep)
     assert daemon.ready, daemon.log()
     owner = Actor(paths_in(home.paths, deep))
-    record = owner.done("tallystick_agent_add", {"name": "x", "credential_sha256": "0" * 64})
-    assert record["status"] == "active"
-    assert "has no sockets" in daemon.log()
-    assert "set TALLY_RUNTIME_DIR to a shorter directory" in daemon.log()
+    refused = owner.ask("tallystick_agent_add", {"name": "x", "credential_sha256": "0" * 64}, key="long")
+    assert refused.kind == "unavailable"
+    assert "set TALLY_RUNTIME_DIR to a shorter directory" in refused.problem["detail"]
+    assert owner.done("tallystick_agent_list", {"limit": 9})["items"] == []
     assert realm(owner) is None
     daemon.stop()
     assert Path(deep).is_dir()

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 from harness.wire import Wire, request
+from scene import Actor, add_agent, take_part
 from service.process import Tallyd
-from world import FAR, Space
-
-from .scene import BUILT_IN, WORKER, Actor, add_agent, take_part
+from world import DEPLOYMENT, WORKER, Space, invocation_args
 
 
 class Work:
@@ -27,12 +26,7 @@ class Work:
         return Space(made["space_id"], made["main_branch_id"])
 
     def invoke(self, space: Space | None = None) -> str:
-        said = {
-            "assistant_deployment_id": BUILT_IN,
-            "assistant_deployment_revision": 1,
-            **(space or self.space).args,
-            "deadline": FAR,
-        }
+        said = invocation_args(space or self.space)
         return str(self.owner.done("invocation_create", said, project=self.project)["invocation_id"])
 
     def let_in(self, agent: Actor, role: str = "contributor", status: str = "active") -> dict[str, Any]:
@@ -43,7 +37,7 @@ class Work:
         wires = []
         for number, agent in enumerate(agents, 1):
             wires.append(Wire(agent.paths, WORKER))
-            args = {"deployments": [BUILT_IN], "wait_ms": 30_000, "term_seconds": 60}
+            args = {"deployments": [DEPLOYMENT], "wait_ms": 30_000, "term_seconds": 60}
             wires[-1].send(request(WORKER, "tallystick_invocation_next", args, key=f"w-{number}"))
             while self.owner.done("tallystick_status", {})["waiters"] != number:
                 pass
@@ -63,7 +57,7 @@ def taken(wire: Wire) -> str:
 
 def test_being_let_in_wakes_an_agent(work: Work) -> None:
     """It waits for work where it has no part; the moment it contributes there, what is queued is its."""
-    agent = add_agent(work.owner, "worker", deployments=[BUILT_IN])
+    agent = add_agent(work.owner, "worker", deployments=[DEPLOYMENT])
     queued = work.invoke()
     (wire,) = work.asleep(agent)
     with wire:
@@ -73,7 +67,7 @@ def test_being_let_in_wakes_an_agent(work: Work) -> None:
 
 def test_a_grant_wakes_an_agent(work: Work) -> None:
     """One of contribution does what a part in the space does."""
-    agent = add_agent(work.owner, "worker", deployments=[BUILT_IN])
+    agent = add_agent(work.owner, "worker", deployments=[DEPLOYMENT])
     queued = work.invoke()
     (wire,) = work.asleep(agent)
     with wire:
@@ -91,7 +85,7 @@ def test_work_goes_to_who_may_do_it(work: Work) -> None:
     before it sleeps on, and so does who has a part in another space.
     """
     observer, elsewhere, worker = (
-        add_agent(work.owner, name, deployments=[BUILT_IN]) for name in ("observer", "elsewhere", "worker")
+        add_agent(work.owner, name, deployments=[DEPLOYMENT]) for name in ("observer", "elsewhere", "worker")
     )
     work.let_in(observer, "observer")
     other = work.make_space()
@@ -110,7 +104,7 @@ def test_work_goes_to_who_may_do_it(work: Work) -> None:
 
 def test_being_muted_is_the_end_of_an_attempt(work: Work) -> None:
     """A worker that may write no more is told that there is no such attempt; speaking again, it goes on."""
-    agent = add_agent(work.owner, "worker", deployments=[BUILT_IN])
+    agent = add_agent(work.owner, "worker", deployments=[DEPLOYMENT])
     part = work.let_in(agent)
     work.invoke()
     (wire,) = work.asleep(agent)

@@ -92,8 +92,9 @@ class Desk:
         elif verb == "who":
             exchange.reply(parsed.actor.encode())
         elif verb == "adopt":
-            exchange.adopt(msgspec.structs.replace(exchange.channel, actor=words[0]))
-            exchange.reply(b"adopted")
+            channel = msgspec.structs.replace(exchange.channel, actor=words[0], guest=words[0])
+            adopted = exchange.adopt(channel)
+            exchange.reply(b"adopted" if adopted else b"come again")
         elif verb == "last":
             exchange.reply_last(" ".join(words).encode())
         elif verb == "stumble":

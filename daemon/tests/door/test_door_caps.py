@@ -82,15 +82,68 @@ async def test_refusals_are_rationed(open_door: Opener, mock_clock: MockClock) -
     assert await (await house.caller()).line() == "come again in 1"
 
 
+def guests_of(house: Open, *names: str) -> list[str]:
+    """Sockets of so many guests, each on a channel of its own; their paths."""
+    paths = []
+    for name in names:
+        paths.append(house.channel.path.replace("tally.sock", f"{name}.sock"))
+        guest = name.partition("-")[0]
+        house.door.listen(msgspec.structs.replace(house.channel, path=paths[-1], guest=guest))
+    return paths
+
+
 @pytest.mark.trio
-async def test_a_channel_has_a_cap_of_its_own(house: Open) -> None:
-    """No channel takes the places of the others."""
-    path = house.channel.path.replace("tally.sock", "agent.sock")
-    house.door.listen(msgspec.structs.replace(house.channel, path=path, connections_max=1))
-    first = await house.caller(path)
-    assert await first.ask("echo a") == "a"
+async def test_one_agent_has_an_eighth_and_the_owner_its_own(open_door: Opener) -> None:
+    """Of 240 connections 64 and 15 are the owner's alone; of the other 161 one agent has 20, on both of its
+    sockets together, and all agents have 120. Then there is room for the owner, and for all that is left.
+    """
+    house = open_door(DoorLimits(connections_max=240))
+    names = [f"a{number}-{socket}" for number in range(8) for socket in ("client", "worker")]
+    paths = guests_of(house, *names)
+    let_in = dict.fromkeys(names, 0)
+    for name, path in zip(names, paths, strict=True):
+        for _ in range(11):
+            let_in[name] += await house.caller_at_once(b"echo in\n", path).line() == "in"
+    of_agents = [let_in[f"a{number}-client"] + let_in[f"a{number}-worker"] for number in range(8)]
+    assert of_agents == [20] * 6 + [0] * 2
+    for _ in range(120):
+        assert await (await house.caller()).ask("echo owner") == "owner"
+    assert await (await house.caller()).line() == "come again in 1"
+
+
+@pytest.mark.trio
+async def test_one_agent_has_an_eighth_of_the_requests_in_flight(open_door: Opener) -> None:
+    """The same holds for requests: one agent's take no place of the owner's, nor of another agent's."""
+    house = open_door(DoorLimits(requests_in_flight_max=240))
+    paths = guests_of(house, "one", "two")
+    for number in range(21):
+        asker = await house.caller(paths[0])
+        await asker.say(f"read one{number}")
+    assert await asker.line() == "come again in 1"
+    assert house.door.in_flight == 20
+    for path, name in ((paths[1], "two"), (house.channel.path, "owner")):
+        other = await house.caller(path)
+        await other.say(f"read {name}")
+        await house.desk.heard(f"start read {name}")
+    house.desk.answer("one0")
+    await house.settled()
+    again = await house.caller(paths[0])
+    await again.say("read once-more")
+    await house.desk.heard("start read once-more")
+
+
+@pytest.mark.trio
+async def test_who_shows_an_agents_credential_counts_as_it(open_door: Opener) -> None:
+    """A connection of the owner's socket that goes on as an agent has its place among that agent's."""
+    house = open_door(DoorLimits(connections_max=240))
+    adopted = [await house.caller() for _ in range(21)]
+    said = [await caller.ask("adopt a0") for caller in adopted]
+    assert said == ["adopted"] * 20 + ["come again"]
+    (path,) = guests_of(house, "a0")
     assert await (await house.caller(path)).line() == "come again in 1"
-    assert await (await house.caller()).ask("echo b") == "b"
+    adopted[0].close()
+    await house.settled()
+    assert await (await house.caller(path)).ask("echo in") == "in"
 
 
 @pytest.mark.trio

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import os
 import socket
 import stat
@@ -144,27 +144,46 @@ def test_a_directory_that_is_not_there(channel: Channel) -> None:
 def test_case_019_a_mode_that_cannot_be_set(
     channel: Channel, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where the file system refuses a socket's mode, a private directory is enough, with a warning; an open
-    one not."""
-
-    def refuse(path: str, mode: int) -> None:
-        assert mode == 0o600
-        raise OSError(errno.EINVAL, "Invalid argument", path)
-
-    chmod = os.chmod
-    monkeypatch.setattr(os, "chmod", refuse)
-    umask = os.umask(0)
+    """Where a socket does not get its mode (the umask stands for a file system without modes), a private
+    directory is enough, with a warning; an open one not."""
+    set_umask = os.umask
+    umask = set_umask(0)
+    monkeypatch.setattr(os, "umask", lambda _: 0)
     try:
         listener = Listener(channel)
+        listener.close_and_remove()
+        assert "has mode 0777 and not 0600" in caplog.text
+        os.chmod(os.path.dirname(channel.path), 0o711)
+        with pytest.raises(ListenRefused, match="cannot be bound"):
+            Listener(channel)
     finally:
-        os.umask(umask)
-    assert mode_of(channel.path) & 0o077 == 0, "bound under a private umask"
-    listener.close_and_remove()
-    assert "its mode cannot be set (Invalid argument)" in caplog.text
-    chmod(os.path.dirname(channel.path), 0o711)
-    with pytest.raises(ListenRefused, match="Invalid argument"):
-        Listener(channel)
+        set_umask(umask)
     assert os.listdir(os.path.dirname(channel.path)) == []
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o666])
+def test_no_link_in_the_place_of_a_socket_opens_another_file(
+    channel: Channel, mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may write in the directory puts a link there as soon as the socket is bound: the file that it
+    leads to keeps its mode.
+    """
+    secret = os.path.join(os.path.dirname(channel.path), "secret")
+    with open(secret, "w", opener=lambda path, flags: os.open(path, flags, 0o400)):
+        pass
+    set_umask = os.umask
+
+    def race(value: int) -> int:
+        before = set_umask(value)
+        if os.path.exists(channel.path):
+            os.unlink(channel.path)
+            os.symlink(secret, channel.path)
+        return before
+
+    monkeypatch.setattr(os, "umask", race)
+    with contextlib.suppress(ListenRefused):
+        Listener(msgspec.structs.replace(channel, mode=mode)).close()
+    assert mode_of(secret) == 0o400
 
 
 @pytest.mark.trio

@@ -6,9 +6,11 @@ import hashlib
 import json
 from typing import Any
 
+from world import AT_HEAD
+
 from tallystick.protocol.operation import Socket
 
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 
 class Agent:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from world import AT_HEAD
+
 from tallystick.protocol.operation import Socket
 
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 WORKER: Final = Socket.WORKER
 

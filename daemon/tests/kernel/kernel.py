@@ -10,21 +10,24 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from world import AT_HEAD, Space, assembly_args, invocation_args, participant_digest
 
 from tallyd.admission import Speaker, admit
 from tallyd.clerk import AccessRecord, Clerk, Command
 from tallyd.clerk.hooks import Hooks
 from tallyd.families.artifacts import rows as artifact_rows
 from tallyd.families.shared.family import ReadHandler, SlicedHandler
-from tallyd.families.shared.results import FileIO, Served
+from tallyd.families.shared.results import FileIO, Further, Served
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import View
 from tallyd.readers.gate import Gate
-from tallyd.readers.reads import Reader
+from tallyd.readers.reads import Reader, Seen
 from tallyd.service.answers import done, refused, served
 from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.host import DaemonHost
@@ -33,23 +36,14 @@ from tallyd.store.opening import open_store
 from tallyd.store.store import Store
 from tallyd.vault import Vault
 from tallystick.paths import Paths, resolve
-from tallystick.protocol.digests import cod
-from tallystick.protocol.envelope import AnyRequest, decode_request, encode_problem
+from tallystick.protocol.envelope import AnyRequest, decode_request
 from tallystick.protocol.operation import Socket
 from tallystick.protocol.problems import Refusal
 
 REALM = "realm-personal"
-AT_HEAD = {"dev.tallystick.append": {"at_head": True}}
 START_MS = 1_900_000_000_000
 
 Json = dict[str, Any]
-
-
-def subject_digest(participant: Json) -> str:
-    """The digest of who is proposed, as a client computes it from the record (KCP 3.4)."""
-    members = ("participant_id", "space_id", "subject_ref", "kind", "role")
-    subject = {member: participant[member] for member in members}
-    return cod("kovee-participant-subject", "schema:space-participant-v1", subject)
 
 
 class TestAmbient:
@@ -179,7 +173,7 @@ class Kernel:
         try:
             request = decode_request(line, socket)
         except Refusal as refusal:
-            return encode_problem(refusal.problem)
+            return refused(refusal)
         handler = WIRING.handlers[socket, request.operation.name]
         if isinstance(handler, ReadHandler | SlicedHandler):
             return self._read(handler, request, speaker)
@@ -201,8 +195,7 @@ class Kernel:
         """A read, put on record first where it looks at something sensitive."""
         recorded: frozenset[str] = frozenset()
         while True:
-            seen = self.reader.try_look(lambda view: self._look(handler, view, request, speaker))
-            assert seen is not None, "no gate is closed here"
+            seen = self._to_its_end(handler, request, speaker)
             if seen.accessed <= recorded:
                 break
             recorded |= seen.accessed
@@ -213,9 +206,28 @@ class Kernel:
             return refused(refusal)
         return served(found) if isinstance(found, Served) else done(found)
 
+    def _to_its_end(
+        self, handler: ReadHandler | SlicedHandler, request: AnyRequest, speaker: Speaker
+    ) -> Seen[Served | FileIO]:
+        """A read's transactions, one after the other, and what all of them looked at."""
+        look = partial(self._look, handler, request=request, speaker=speaker)
+        accessed: frozenset[str] = frozenset()
+        while True:
+            seen = self.reader.try_look(look)
+            assert seen is not None, "no gate is closed here"
+            accessed |= seen.accessed
+            if not isinstance(seen.outcome, Further):
+                return Seen(seen.outcome, accessed)
+            look = partial(self._go_on, seen.outcome, request=request, speaker=speaker)
+
+    def _go_on(
+        self, further: Further, view: View, request: AnyRequest, speaker: Speaker
+    ) -> Served | FileIO | Further:
+        return further.go_on(view, admit(view, request, speaker))
+
     def _look(
         self, handler: ReadHandler | SlicedHandler, view: View, request: AnyRequest, speaker: Speaker
-    ) -> Served | FileIO:
+    ) -> Served | FileIO | Further:
         admission = admit(view, request, speaker)
         if isinstance(handler, ReadHandler):
             return handler.run(self.host, view, request, admission)
@@ -275,7 +287,7 @@ class Kernel:
         if status == "proposed":
             return made
         which = {"participant_id": made["participant_id"]}
-        activated = {**which, "subject_digest": subject_digest(made)}
+        activated = {**which, "subject_digest": participant_digest(made)}
         made = self.ok("space_participant_activate", activated, project=space["project_id"])
         if status == "muted":
             made = self.ok(
@@ -314,32 +326,11 @@ class Kernel:
 
     def invocation_on(self, space: Json, refs: list[str], triggers: list[str], **args: Any) -> Json:
         """A queued invocation on an assembly that names these."""
-        named = {"space_id": space["space_id"], "branch_id": space["main_branch_id"]}
-        assembly = self.ok(
-            "context_assembly_create",
-            {
-                **named,
-                "audience_ref": "dep-local-dev",
-                "purpose": "answer",
-                "selection_policy_ref": "explicit_refs_v1",
-                "required_refs": refs,
-                "trigger_refs": triggers,
-            },
-            project=space["project_id"],
-        )
-        return self.ok(
-            "invocation_create",
-            {
-                **named,
-                "assistant_deployment_id": "dep-local-dev",
-                "assistant_deployment_revision": 1,
-                "context_assembly_ref": assembly["assembly_id"],
-                "context_assembly_digest": assembly["digest"],
-                "deadline": "2031-01-01T00:00:00Z",
-                **args,
-            },
-            project=space["project_id"],
-        )
+        there, project = Space(space["space_id"], space["main_branch_id"]), space["project_id"]
+        assembled = {**assembly_args(there, refs), "trigger_refs": triggers}
+        assembly = self.ok("context_assembly_create", assembled, project=project)
+        invoked = invocation_args(there, assembly, **{"deadline": "2031-01-01T00:00:00Z", **args})
+        return self.ok("invocation_create", invoked, project=project)
 
     def claim(self, invocation: Json, term: int | None = 60, **how: Any) -> Json:
         ext = None if term is None else {"dev.tallystick.lease": {"term_seconds": term}}

@@ -14,22 +14,27 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from world import AT_HEAD
 
-from tallyd.admission import Speaker
+from tallyd.admission import Speaker, admit
 from tallyd.clerk import Answer, Command, SystemCommand
 from tallyd.families.artifacts import rows as artifact_rows
 from tallyd.families.artifacts import uploads as artifacts
 from tallyd.families.artifacts.sealing import SealingWork
+from tallyd.families.shared.family import ReadHandler
+from tallyd.families.shared.results import FileIO, Further, Served
 from tallyd.ledger import log
 from tallyd.ledger.verify import Walk
+from tallyd.service.wiring import WIRING
 from tallyd.vault import Sealing, Swept
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.operation import Socket
+from tallystick.protocol.problems import Refusal
 from tallystick.protocol.shapes import ArtifactState, UploadState
 
 from .agents import Agent
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 from .uploads import BYTES, available, begin, declared, finalize, stage
 
 HOUR = limits.UPLOAD_SECONDS_MAX
@@ -629,6 +634,36 @@ def test_a_hole_is_refused_with_where_to_go_on(kernel: Kernel) -> None:
     refused = put(kernel, upload, 11, b"x")
     assert kernel.problem(refused) == "invalid"
     assert refused["problem"]["ext"]["dev.tallystick.upload"] == {"received_bytes": 10}
+
+
+def test_a_chunk_is_not_written_to_what_has_ended(kernel: Kernel) -> None:
+    """Judged before an abort and written after it: it is refused, and nothing lies there; the same where the
+    upload is being finalized.
+    """
+    aborted, finalized = (kernel.ok("tallystick_artifact_begin", declared()) for _ in range(2))
+    chunks = [judged_chunk(kernel, upload) for upload in (aborted, finalized)]
+    kernel.ok("artifact_upload_abort", {"upload_id": aborted["upload_id"]})
+    first_step(kernel, finalized, "f")
+    for chunk in chunks:
+        with pytest.raises(Refusal) as refused:
+            chunk()
+        assert refused.value.kind == "stale-revision"
+    assert names(kernel)["staging"] == []
+
+
+def judged_chunk(kernel: Kernel, upload: Json) -> FileIO:
+    """A chunk that was let in, and is not written yet."""
+    args = {"upload_id": upload["upload_id"], "offset": 0, "data": b64encode(BYTES).decode()}
+    line, socket = kernel.request("tallystick_artifact_put", args)
+    request = decode_request(line, socket)
+    handler = WIRING.handlers[socket, request.operation.name]
+    assert isinstance(handler, ReadHandler)
+    speaker = Speaker("prin-owner", "peer-uid", socket)
+    found = kernel.reader.read(
+        lambda view: handler.run(kernel.host, view, request, admit(view, request, speaker))
+    )
+    assert not isinstance(found, Served | Further)
+    return found
 
 
 @pytest.mark.parametrize(

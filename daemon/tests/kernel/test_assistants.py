@@ -335,9 +335,9 @@ def test_a_payload_has_a_limit(kernel: Kernel) -> None:
     assert kernel.problem(emit(kernel, space, claimed, payload={"p": "x" * 65_529})) == "invalid"
 
 
-def test_a_model_call_is_unavailable_before_its_fence_is_looked_at(kernel: Kernel) -> None:
-    """There is no authority for it: the reason says so, and nothing is applied, whoever holds the invocation.
-    An attempt that is not there is not found.
+def test_a_model_call_is_unavailable_to_whoever_holds_the_invocation(kernel: Kernel) -> None:
+    """There is no authority for it: the reason says so, and nothing is applied. An attempt that does not hold
+    its invocation is told so first, and one that is not there is not found.
     """
     space = kernel.space(kernel.project())
     claimed = kernel.claim(kernel.invocation(space, kernel.said(space, "why?", "question")))
@@ -362,7 +362,7 @@ def test_a_model_call_is_unavailable_before_its_fence_is_looked_at(kernel: Kerne
     answered = kernel.write("model_complete", args, project=space["project_id"], socket=WORKER)
     assert kernel.problem(answered) == "unavailable"
     assert "ext" not in answered["problem"], "nobody sends it again"
-    for changed, kind in (({"fence_epoch": 2}, "unavailable"), ({"attempt_id": "att-none"}, "not-found")):
+    for changed, kind in (({"fence_epoch": 2}, "stale-lease"), ({"attempt_id": "att-none"}, "not-found")):
         refused = kernel.write(
             "model_complete", {**args, **changed}, project=space["project_id"], socket=WORKER
         )

@@ -212,6 +212,26 @@ def test_refusals_beyond_the_limit_are_one_row_with_a_count(kernel: Kernel) -> N
     assert (row.outcome, row.detail) == ("suppressed", '{"count":50}')
 
 
+def test_reads_beyond_the_limit_are_one_row_with_a_count(kernel: Kernel) -> None:
+    """Nobody can fill the record by reading: 600 records of sensitive reads a minute are written, allowed or
+    not, and the rest counted, apart from refusals.
+    """
+    space = kernel.space(kernel.project())
+    said = kernel.said(space, "canary", more={"classification_ref": "class-sensitive"})
+    shown = {"contribution_id": said["contribution_id"]}
+    before = kernel.view.number("SELECT max(position) FROM log") + 1
+    for _ in range(620):
+        assert kernel.read("contribution_show", shown, project=space["project_id"])["outcome"] == "ok"
+    outcomes = [row[0] for row in kernel.view.all("SELECT outcome FROM log WHERE position >= ?", before)]
+    assert outcomes == ["read"] * 600 + ["suppressed-begin"]
+    line, socket = kernel.append_request(space, "x", "system_notice")
+    kernel.answer(line, socket)
+    kernel.ambient.advance(61)
+    kernel.said(space, "after the minute")
+    row = kernel.view.log_row(kernel.view.number("SELECT max(position) FROM log") - 1)
+    assert (row.outcome, row.detail) == ("suppressed", '{"count":20,"of":"reads"}')
+
+
 def test_what_was_suppressed_is_told_after_the_store_was_full(kernel: Kernel) -> None:
     """A count that was written in a transaction which came to nothing is written again."""
     space = kernel.space(kernel.project())

@@ -75,7 +75,7 @@ def test_a_grant_says_who_may_what_until_when(kernel: Kernel, space: Json) -> No
         "space_id": space["space_id"],
         "subject_ref": "prin-guest",
         "revision": 1,
-        "source_membership_or_policy_ref": "auth-local-uds",
+        "source_membership_or_policy_ref": "policy-owner-local",
         "allowed_actions": ["contribution_append", "reaction_set"],
         **more,
         "authorization_epoch": 1,
@@ -113,13 +113,14 @@ def test_the_lifecycle_is_two_statuses() -> None:
 
 
 def test_a_grant_is_taken_back_once(kernel: Kernel, space: Json) -> None:
-    """Again it is stale, after its revision was compared; it stays listed as revoked."""
+    """Again it is invalid, after its revision was compared; it stays listed as revoked."""
     grant = create(kernel, space)["result"]
     taken = revoke(kernel, space, grant, rev=1)
     assert taken["result"] == {**grant, "revision": 2, "status": "revoked"}
-    refused = revoke(kernel, space, grant)
+    refused = revoke(kernel, space, grant, rev=1)
     assert kernel.problem(refused) == "stale-revision"
     assert refused["problem"]["ext"] == {"dev.kovee.recovery.stale-revision": {"current_revision": 2}}
+    assert kernel.problem(revoke(kernel, space, grant)) == "invalid"
     assert listed(kernel, space) == [taken["result"]]
 
 
@@ -225,10 +226,10 @@ def test_the_wider_of_two_ceilings_counts(kernel: Kernel, space: Json) -> None:
 
 def test_the_list_goes_on_over_its_snapshot(kernel: Kernel, space: Json) -> None:
     """Page by page, in the order in which they were given; those given meanwhile are of the next."""
-    made = [create(kernel, space, f"do_{n}")["result"] for n in range(3)]
+    made = [create(kernel, space, action)["result"] for action in ("read", "contribute", "steward")]
     args = {"space_id": space["space_id"], "limit": 2}
     page = kernel.read(LIST, args, project=space["project_id"])["result"]
-    create(kernel, space, "late")
+    create(kernel, space, "reaction_set")
     more = {**args, "after": page["next"], "snapshot": page["snapshot"]}
     rest = kernel.read(LIST, more, project=space["project_id"])["result"]
     assert page["items"] + rest["items"] == made

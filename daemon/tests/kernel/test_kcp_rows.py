@@ -6,10 +6,11 @@ import re
 from itertools import combinations
 
 import pytest
+from world import AT_HEAD
 
 from tallystick.protocol.digests import branch_genesis, branch_next
 
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from world import AT_HEAD
 
 from tallyd.ledger.orders import SENSITIVE, Order, Orders
 from tallyd.store.migrations import load
@@ -17,7 +18,7 @@ from tallystick.protocol.lens_grammar import LensQuery, LensSort
 from tallystick.protocol.shapes import LensKind, convert
 
 from .agents import Agent
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 KINDS = get_args(LensKind)
 DOCUMENT = Path(__file__).parents[3] / "docs" / "lenses.md"

@@ -7,13 +7,14 @@ import json
 from typing import Any
 
 import pytest
+from world import participant_digest
 
 from tallyd.families import participants
 from tallyd.ledger.verify import Walk
 from tallystick.protocol.operation import Socket
 
 from .agents import Agent
-from .kernel import Json, Kernel, subject_digest
+from .kernel import Json, Kernel
 
 ADD = "space_participant_add"
 ACTIVATE = "space_participant_activate"
@@ -30,27 +31,27 @@ proposed to_muted     invalid
 proposed to_proposed  invalid
 proposed to_revoked   invalid
 proposed remove       revoked
-active   activate     stale-revision
+active   activate     invalid
 active   update       active
 active   to_active    active
 active   to_muted     muted
 active   to_proposed  invalid
 active   to_revoked   invalid
 active   remove       revoked
-muted    activate     stale-revision
+muted    activate     invalid
 muted    update       muted
 muted    to_active    active
 muted    to_muted     muted
 muted    to_proposed  invalid
 muted    to_revoked   invalid
 muted    remove       revoked
-revoked  activate     stale-revision
-revoked  update       stale-revision
-revoked  to_active    stale-revision
-revoked  to_muted     stale-revision
-revoked  to_proposed  stale-revision
-revoked  to_revoked   stale-revision
-revoked  remove       stale-revision
+revoked  activate     invalid
+revoked  update       invalid
+revoked  to_active    invalid
+revoked  to_muted     invalid
+revoked  to_proposed  invalid
+revoked  to_revoked   invalid
+revoked  remove       invalid
 """
 ROWS = [tuple(line.split()) for line in LIFECYCLE.strip().splitlines()]
 STATUSES = ("proposed", "active", "muted", "revoked")
@@ -85,7 +86,7 @@ def change(kernel: Kernel, space: Json, op: str, part: Json, args: Json | None =
 
 def activate(kernel: Kernel, space: Json, part: Json, **how: Any) -> Json:
     """The reply to its activation, as it stands."""
-    return change(kernel, space, ACTIVATE, part, {"subject_digest": subject_digest(part)}, **how)
+    return change(kernel, space, ACTIVATE, part, {"subject_digest": participant_digest(part)}, **how)
 
 
 def listed(kernel: Kernel, space: Json) -> list[Json]:
@@ -283,7 +284,7 @@ def test_an_archived_space_keeps_its_participants(kernel: Kernel, space: Json, o
     for where, end in ((space, "space_archive"), (frozen, "space_freeze")):
         part = kernel.take_part(where, "prin-guest", status=status, kind="principal")
         kernel.ok(end, {"space_id": where["space_id"]}, project=where["project_id"])
-        more = {"subject_digest": subject_digest(part)} if op == ACTIVATE else {}
+        more = {"subject_digest": participant_digest(part)} if op == ACTIVATE else {}
         answered = change(kernel, where, op, part, more)
         if end == "space_archive":
             assert kernel.problem(answered) == "invalid"
@@ -324,7 +325,7 @@ def test_a_steward_proposes_and_the_owner_lets_in(kernel: Kernel, space: Json, a
     part = agent.send(ADD, args, project=project, key="a")["result"]
     assert events(kernel, space)[-1]["actor_ref"] == agent.id
     which = {"participant_id": part["participant_id"]}
-    digest = {**which, "subject_digest": subject_digest(part)}
+    digest = {**which, "subject_digest": participant_digest(part)}
     assert kernel.problem(agent.send(ACTIVATE, digest, project=project, key="b")) == "forbidden"
     assert activate(kernel, space, part)["outcome"] == "ok"
     muted = agent.send(UPDATE, {**which, "status": "muted"}, project=project, key="c")

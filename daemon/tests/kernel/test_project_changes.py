@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from world import AT_HEAD
 
 from tallyd.clerk import Clerk
 from tallyd.clerk.refusals import RefusalMeter
@@ -17,7 +18,7 @@ from tallyd.service.wiring import WIRING
 from tallystick.protocol.digests import cod
 
 from .agents import Agent
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 PREPARE = "project_access_policy_change_prepare"
 SHOW = "project_access_policy_change_show"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from world import AT_HEAD
 
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.verify import Walk
 
 from .agents import Agent
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 SET = "reaction_set"
 

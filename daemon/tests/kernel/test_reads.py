@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from tallyd.admission import Speaker, admit
 from tallyd.families.events import Following
 from tallyd.ledger import view as view_module
 from tallyd.ledger.view import View
+from tallystick.protocol.canonical import canonical
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import decode_request
 from tallystick.protocol.operation import Socket
@@ -227,6 +229,38 @@ def test_an_unusable_cursor_is_one_and_the_same_invalid(kernel: Kernel, space: J
     assert (
         refused["problem"]["detail"] == events(kernel, space, after_cursor="kc1.zz.zz")["problem"]["detail"]
     )
+
+
+def test_a_token_tells_nothing(kernel: Kernel, space: Json) -> None:
+    """Cursors, snapshots and continuations are sealed: neither what they say nor how long it is shows."""
+    told = []
+    for number in range(12):
+        told.append(str(kernel.append(space, f"said {number}")["event_cursor"]))
+    args = {"space_id": space["space_id"], "limit": 2}
+    page = kernel.read("contribution_list", args, project=space["project_id"])["result"]
+    told += [page["boundary_event_cursor"], page["snapshot"], page["next"]]
+    told.append(events(kernel, space)["result"]["next_cursor"])
+    for token in told:
+        _, held, seal = token.split(".")
+        for part in (bytes.fromhex(held), bytes.fromhex(seal)):
+            assert not any(word in part for word in (b"seq", b"source", space["project_id"].encode()))
+    cursors = kernel.view.cursors
+    lengths = {len(cursors.continuation("list:x", n, n, n, f="0" * 16)) for n in (0, 9, 10**15)}
+    assert lengths == {len(cursors.token("list:x", 0))}
+
+
+def test_tokens_of_the_version_that_did_not_seal_are_taken(kernel: Kernel, space: Json) -> None:
+    """Followers keep cursors across an upgrade: with the sequence that they hold, while their epoch lasts."""
+    kernel.append(space, "a")
+    epoch = kernel.store.identity.epoch
+    said = {"epoch": epoch.number, "nonce": epoch.nonce.hex()[:16], "seq": 1, "v": 1}
+    plain = canonical({**said, "source": space["project_id"]})
+    seal = hmac.digest(kernel.store.keys.cursor, plain, "sha256").hex()
+    old = f"kc1.{plain.hex()}.{seal}"
+    found = events(kernel, space, after_cursor=old)["result"]["events"]
+    assert found[0]["project_sequence"] == 2
+    forged = f"kc1.{plain.replace(b'1', b'2').hex()}.{seal}"
+    assert kernel.problem(events(kernel, space, after_cursor=forged)) == "invalid"
 
 
 def test_a_list_token_is_no_cursor_of_events(kernel: Kernel, space: Json) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from world import AT_HEAD
 
 from tallyd.ledger.orders import Order, Orders
 from tallyd.ledger.withheld import RANGES_MAX, Range, Withheld
@@ -19,7 +20,7 @@ from tallystick.protocol.records import Page
 from tallystick.protocol.shapes import convert
 
 from .agents import Agent
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 CONTRIBUTIONS = "tallystick_contribution_list"
 RELATIONS = "tallystick_relation_list"

@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from world import AT_HEAD
 
 from tallyd.ledger.orders import Order, Orders
 from tallystick.protocol.digests import cod
 
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 
 PREPARE = "space_access_widen_prepare"
 SHOW = "space_access_widen_show"

@@ -6,12 +6,13 @@ from base64 import b64decode
 from typing import Any
 
 import pytest
+from world import AT_HEAD
 
 from tallyd.ledger.orders import Order, Orders
 from tallystick.protocol.operation import Socket
 
 from .agents import Agent
-from .kernel import AT_HEAD, Json, Kernel
+from .kernel import Json, Kernel
 from .uploads import BYTES, available
 
 WORKER = Socket.WORKER

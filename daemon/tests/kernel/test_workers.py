@@ -251,16 +251,17 @@ def test_a_person_between_claim_and_append_is_not_noticed(
 
 
 def test_a_worker_cancels_nothing(kernel: Kernel, space: Json, worker: Worker) -> None:
-    """There are no children of an attempt here, while it holds its invocation and afterwards."""
+    """There are no children of an attempt here; one that does not hold its invocation is told so first."""
     args = {"invocation_id": worker.invocation["invocation_id"], **worker.binding}
 
     def cancel(**changed: object) -> str:
         how: Json = {"project": space["project_id"], "socket": WORKER}
         return kernel.problem(kernel.write("invocation_cancel", {**args, **changed}, **how))
 
-    assert [cancel(), cancel(fence_epoch=2), cancel(invocation_id="inv-none")] == ["not-found"] * 3
+    assert [cancel(), cancel(invocation_id="inv-none")] == ["not-found"] * 2
+    assert cancel(fence_epoch=2) == "stale-lease"
     assert worker.complete()["outcome"] == "ok"
-    assert cancel() == "not-found"
+    assert cancel() == "stale-lease"
     shown = kernel.read(
         "invocation_show", {"invocation_id": args["invocation_id"]}, project=space["project_id"]
     )

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
 
 import pytest
+from harness.home import Home
+from hypothesis import settings
+from world import World, build
 
-_ROOT: Final = Path(__file__).parents[3]
-for _directory in (_ROOT / "crashtests", _ROOT / "sdk" / "tests"):
-    if str(_directory) not in sys.path:
-        sys.path.append(str(_directory))  # homes of daemons and the judge of replies stand there
-
-from harness.home import Home  # noqa: E402
-from hypothesis import settings  # noqa: E402
-from world import World, build  # noqa: E402
-
-from .process import NewHome, Place, Tallyd, homes, running_on  # noqa: E402
+from .process import NewHome, Place, Tallyd, homes, running_on
 
 settings.register_profile("house", derandomize=True, deadline=None, database=None)
 settings.load_profile("house")

@@ -76,7 +76,7 @@ def _decrypted(paths: Paths, name: str, bodies: BodyStore) -> dict[str, bytes]:
     shutil.copytree(paths.data_dir, copy, ignore=shutil.ignore_patterns("*.new"))
     try:
         with closing(apsw.Connection(os.path.join(copy, name))) as db:
-            rows: list[Any] = db.execute("SELECT body FROM object_keys").fetchall()
+            rows: list[Any] = db.execute("SELECT body FROM object_keys JOIN bodies USING (body)").fetchall()
             numbers = [int(row[0]) for row in rows]
             found = {f"body {number}": bodies.get(db, number) or b"" for number in numbers}
             columns = "id, sealed_storage_version, keys"

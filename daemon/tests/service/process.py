@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,6 +99,13 @@ class Tallyd:
             self.process.kill()
             self.process.wait()
         self._log.close()
+
+    def heard(self, words: str) -> str:
+        """Its log, as soon as these words stand in it: a thread of its own writes it, a little later."""
+        last = time.monotonic() + DEATH_SECONDS_MAX
+        while words not in (log := self.log()):
+            assert time.monotonic() < last, log
+        return log
 
     def log(self) -> str:
         """What it has written so far. The file's position is the process's too, so it is not moved."""

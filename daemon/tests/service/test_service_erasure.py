@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import pipelines
 import pytest
-from erasure_cells import await_erased
+from erasing import await_erased
 from harness.dumps import dump_copy, sequence_faults
 from harness.home import Home
 from harness.wire import Request, Wire, request

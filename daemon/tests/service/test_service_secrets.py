@@ -223,7 +223,7 @@ def test_each_line_of_a_json_log_is_an_object(world_home: Place) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_fault_is_logged_without_its_words(form: logs.Format, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_is_logged_without_its_words(form: logs.Format, capfd: pytest.CaptureFixture[str]) -> None:
     """What an exception says may be what a client wrote: types and places are logged, for its causes too."""
     logger = logging.getLogger("tallyd")
     handlers, level, propagates = list(logger.handlers), logger.level, logger.propagate
@@ -233,10 +233,11 @@ def test_a_fault_is_logged_without_its_words(form: logs.Format, capsys: pytest.C
             _fail("canary-inner-5f1d")
         except LookupError:
             logger.exception("a command failed")
+        logger.handlers[0].close()
     finally:
         logger.handlers[:], logger.propagate = handlers, propagates
         logger.setLevel(level)
-    written = capsys.readouterr().err
+    written = capfd.readouterr().err
     assert "canary" not in written
     for word in ("a command failed", "LookupError", "KeyError", "_fail", "test_service_secrets.py"):
         assert word in written

@@ -16,7 +16,7 @@ from typing import Final
 
 import apsw
 import pytest
-from erasure_cells import await_erased
+from erasing import await_erased
 from harness.dumps import dump_copy, sequence_faults
 from harness.home import DEATH_SECONDS_MAX, Daemon
 from harness.wire import ask, request

@@ -121,5 +121,6 @@ async def test_a_wait_holds_no_transaction(home: Place) -> None:
         with trio.fail_after(30):
             while daemon.waiters < 1 or not daemon._driver.idle:
                 await trio.lowlevel.checkpoint()
-        assert daemon._store.truncate(daemon._store.writer)
+        with daemon._driver.checkpoint_lock:
+            assert daemon._store.truncate(daemon._store.writer)
         assert daemon.waiters == 1

@@ -80,7 +80,6 @@ HOSTILE: Final[dict[str, bytes]] = {
     "the largest line, of one string": b'"' + b"a" * (limits.REQUEST_BYTES_MAX - 2) + b'"',
     "a byte too long": b"a" * (limits.REQUEST_BYTES_MAX + 1),
     "much too long": b"[" * 1_000_000,
-    "another protocol": b"GET / HTTP/1.1",
     "another version": b'{"jsonrpc":"2.0","method":"hello","id":1}',
     "control characters": _OK.replace("personal", "per\x01sonal").encode(),
     "a terminal's command": b'{"op":"\x1b]0;owned\x07"}',
@@ -108,6 +107,28 @@ def test_a_flood_of_hostile_lines(daemon: Tallyd) -> None:
         talk.send(*lines)
         kinds = [talk.receive("hello").kind for _ in lines]
     assert kinds == ["invalid", None] * len(HOSTILE)
+
+
+_WEB: Final = {
+    "a request": b"POST / HTTP/1.1\r\nHost: localhost\r\n",
+    "one that is too long": b"POST /%s HTTP/1.1\r\nHost: h\r\n" % (b"x" * limits.REQUEST_BYTES_MAX),
+    "a preface": b"PRI * HTTP/2.0\r\n",
+}
+
+
+@pytest.mark.parametrize("kind", _WEB)
+def test_the_body_of_a_web_request_is_no_command(kind: str, daemon: Tallyd) -> None:
+    """A line of HTTP is refused and ends its connection: what stands behind it is not done."""
+    body = request(CLIENT, "project_create", {"name": "led astray"}, key=f"web-{kind}").line
+    with Wire(daemon.paths) as wire:
+        wire._socket.sendall(_WEB[kind] + b"Content-Type: text/plain\r\n\r\n" + body)
+        replies = list(iter(wire.read_line, b""))
+    assert 1 <= len(replies) <= 2, replies
+    assert all(json.loads(reply)["outcome"] == "problem" for reply in replies)
+    assert b"HTTP" in replies[-1]
+    with Wire(daemon.paths) as wire:
+        listed = wire.ask(request(CLIENT, "project_list", {"limit": 100})).raw
+    assert b"led astray" not in listed
 
 
 def test_long_lines_that_are_refused_hold_nobody_up(daemon: Tallyd, world: World) -> None:
@@ -151,11 +172,12 @@ _UNENDING: Final = [s for s in specimens() if s.request["op"] != "tallystick_shu
 @given(st.lists(st.binary(max_size=200), min_size=1, max_size=6))
 @settings(max_examples=150)
 def test_any_bytes(daemon: Tallyd, pieces: list[bytes]) -> None:
-    """Whatever comes is answered line by line, and a right request behind it too."""
+    """Whatever comes is answered line by line, but for what is empty; and a right request behind it too."""
     sent = b"\n".join(pieces)
     with Talk(daemon.paths) as talk:
         talk.send(sent)
-        for _ in range(sent.count(b"\n") + 1):
+        first, *others = sent.split(b"\n")
+        for _ in [first, *filter(None, others)]:
             assert talk.receive("hello").kind in ("invalid", "unsupported-version", "unknown-op")
         assert talk.lives_on()
 

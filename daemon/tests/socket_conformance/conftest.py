@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
 
 import pytest
+from harness.home import Home
+from harness.wire import VALIDATES
 
-_ROOT: Final = Path(__file__).parents[3]
-for _directory in (_ROOT / "crashtests", _ROOT / "sdk" / "tests"):
-    if str(_directory) not in sys.path:
-        sys.path.append(str(_directory))  # homes of daemons, and KCP's vectors and schemas, stand there
+from tallystick.paths import Paths
 
-from harness.home import Home  # noqa: E402
-from harness.wire import VALIDATES  # noqa: E402
-
-from tallystick.paths import Paths  # noqa: E402
-
-from .talk import EVENTS, REPLIES, SENT, STEPS, STEPS_ALIKE  # noqa: E402
+from .talk import EVENTS, REPLIES, SENT, STEPS, STEPS_ALIKE
 
 
 @pytest.fixture(scope="session")

@@ -300,7 +300,8 @@ class _Bounded(apsw.VFSFile):
 
 
 def test_a_disk_without_room_for_a_copy_is_left_as_it_was(opened: Opener, places: Paths) -> None:
-    """The start is refused for the disk, nothing of the copy is left, and the older program opens the store.
+    """The start is refused for the disk, nothing of the copy is left, and the older program opens the
+    store.
     """
     store = opened()
     fill(store, 1_000)

@@ -34,6 +34,9 @@ def test_case_093_only_what_can_pass_by_itself_is_started_again() -> None:
         ExitCode.STORAGE_FAILED,
         ExitCode.DATABASE_BUSY,
         ExitCode.LOCK_LOST,
+        ExitCode.CLOCK_OUT_OF_RANGE,
+        ExitCode.RESOURCES_LACKING,
+        ExitCode.DEFECT,
     }
 
 

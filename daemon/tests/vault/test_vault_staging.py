@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,17 @@ def test_dropping_is_durable_and_may_be_repeated(data_dir: Path) -> None:
     assert vault.staging.drop(UPLOAD)
     assert disk.done == [("unlink", UPLOAD), ("sync directory", "staging")]
     assert not vault.staging.drop(UPLOAD)
+
+
+def test_what_ends_an_upload_waits_for_who_writes(vault: Vault) -> None:
+    """Bytes are removed after the chunk that was let in before; another upload waits for neither."""
+    said = []
+    remover = threading.Thread(target=lambda: said.append(vault.staging.drop(UPLOAD)))
+    with vault.staging.turn(UPLOAD):
+        remover.start()
+        with vault.staging.turn("upl-another"):
+            vault.staging.receive(UPLOAD, 0, b"abc")
+        assert said == []
+    remover.join()
+    assert said == [True]
+    assert vault.staging.names() == []

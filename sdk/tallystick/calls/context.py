@@ -1,4 +1,4 @@
-"""What is given to read: branches, frontiers pinned on them, and context assemblies.
+"""What an assistant is given to read: branches, frontiers pinned on them, and context assemblies.
 
 The lists and ``branch_show`` are ours; the lists say how many things are withheld (``Withheld``).
 """

@@ -66,7 +66,7 @@ def model_complete(
     stable_binding_key: str | None = None,
     **options: Unpack[WriteOptions],
 ) -> Write[ModelCall]:
-    """Say something to a model profile, under a permit that is spent by it; no provider is named.
+    """Send a prompt to a model profile, under a permit that this uses up; no provider is named.
 
     ``prompt`` has 1 to 131,072 characters, ``system`` at most 16,384. Digests are records or objects with
     ``algorithm``, ``class`` and ``value_hex`` (KCP 3.4). ``Unavailable`` while no egress authority is

@@ -1,4 +1,4 @@
-"""Lenses, and what is seen through them.
+"""Lenses: queries over a space, kept under a name, and what they give.
 
 What a query and a sort can say is typed in ``tallystick.protocol.lens_grammar``, and told in docs/lenses.md.
 """

@@ -1,4 +1,4 @@
-"""Negotiation, and the daemon itself: its checks, its limits, its state, its end."""
+"""Agreeing on a version, and the daemon itself: its checks, its limits, its state, and stopping it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def hello(
 
 
 def protocol_info(**options: Unpack[ReadOptions]) -> Read[ProtocolInfo]:
-    """What the daemon speaks and serves, without settling anything."""
+    """What the daemon speaks and serves. Unlike ``hello`` it agrees on nothing."""
     return Read("protocol_info", {}, "service.ProtocolInfo", realm_id=None, **options)
 
 

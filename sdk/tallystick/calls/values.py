@@ -51,7 +51,7 @@ class WriteOptions(TypedDict, total=False):
     ext: Mapping[str, object]
 
 
-# --- what stands for what ---------------------------------------------------------------------------------
+# --- records and identifiers as arguments -----------------------------------------------------------------
 def project_id(project: AnyProject) -> str:
     """The identifier of a project given as its record or its identifier."""
     return project if isinstance(project, str) else project.project_id

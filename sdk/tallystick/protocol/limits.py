@@ -111,6 +111,12 @@ CONNECTIONS_MAX: Final = 8_192
 """Open connections in all; bounded further by the descriptors that the process may have."""
 DESCRIPTORS_RESERVED: Final = 64
 """Descriptors kept for the database, its readers, logs and the listeners themselves."""
+SHARE_OWNER_CONNECTIONS_MIN: Final = 64
+"""Of connections and of requests in flight so many are the owner's sockets' alone, and a part more."""
+SHARE_OWNER_CONNECTIONS_PARTS: Final = 16
+"""A sixteenth of all is the owner's sockets' too: whoever runs the daemon gets in, whatever agents do."""
+SHARE_AGENT_CONNECTIONS_PARTS: Final = 8
+"""Of the rest one agent has at most an eighth, and all agents together have at most three quarters."""
 PIPELINED_REQUESTS_MAX: Final = 64
 """Requests of one connection taken before its earlier ones are answered; more wait in the kernel's buffer."""
 PIPELINED_BYTES_MAX: Final = 4 * REQUEST_BYTES_MAX
@@ -145,8 +151,23 @@ ACCEPT_RETRY_SECONDS: Final = 0.1
 """Pause of accept after the process ran out of descriptors."""
 DRAIN_PASSES_MAX: Final = 4
 """Further looks for requests before a batch is cut; measured: one pass splits the clients into two groups."""
+ANSWER_AFTER_ERRAND_SECONDS_MAX: Final = 5
+"""Longest that the reply of a redaction or an erasure waits until nothing is left in the files: as a rule it
+takes milliseconds, and a disk or a reader that stands in the way is not waited for without end."""
 DRAIN_SECONDS_MAX: Final = 20
 """From SIGTERM to the end: service managers commonly kill after 90."""
+
+# --- the daemon's settings --------------------------------------------------------------------------------
+SETTINGS_BYTES_MAX: Final = 65_536
+"""The file tallyd.toml: a person writes a few lines, and what is longer is another file."""
+
+# --- the daemon's log -------------------------------------------------------------------------------------
+LOG_LINES_QUEUED_MAX: Final = 1_024
+"""Lines that wait for whoever reads the daemon's log; further ones are dropped and counted."""
+LOG_LINES_ALIKE_MAX: Final = 5
+"""Different lines for one reason in ``LOG_ALIKE_SECONDS``; the rest is one line with a count."""
+LOG_ALIKE_SECONDS: Final = 60.0
+"""How long lines for one reason are counted before their number is said."""
 
 # --- the store --------------------------------------------------------------------------------------------
 WAL_GATE_BYTES: Final = 8 * 2**20

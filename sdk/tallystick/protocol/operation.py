@@ -142,8 +142,7 @@ class Operation(Struct, Generic[A, R], frozen=True, kw_only=True):
 
     @property
     def binding(self) -> Placement:
-        """Whether `attempt_id` and `fence_epoch` may stand in the arguments of an operation of both sockets
-        (or of a completion, which KCP has no schema of).
+        """Whether `attempt_id` and `fence_epoch` may stand in the arguments of an operation of both sockets.
 
         Where the arguments' own shape settles it (always there, or never) it is `OPTIONAL`: nothing to add.
         """

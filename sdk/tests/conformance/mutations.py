@@ -1,20 +1,20 @@
 """Requests that are wrong in one place, made from right ones: a member dropped or added, of another type, or
 past its bound.
 
-The right ones stand in vectors/requests.json, with what may be left out and where any text or value may
-stand. So these mutants know nothing of the product's types.
+The right ones stand on the families' pages (``expected``), with what may be left out and where any text or
+value may stand. So these mutants know nothing of the product's types.
 """
 
 import copy
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from entries import Entry, Example
+from expected import ENTRIES
 
 from tallystick.protocol.operation import Socket
 
 Path_: TypeAlias = tuple[str | int, ...]
-_FILE: Final = Path(__file__).resolve().parents[1] / "vectors" / "requests.json"
 _OTHERS: Final[tuple[Any, ...]] = (None, True, 7, 1.5, "text", [], {})
 _TOO_LONG: Final = "a" * 174_765
 """Longer than the longest string of the protocol, which is a chunk of an artifact."""
@@ -45,18 +45,56 @@ class Mutant(NamedTuple):
     request: dict[str, Any]
 
 
+_META: Final = {
+    "request_id": "req-1",
+    "idempotency_key": "key-1",
+    "expected_revision": 4,
+    "causation_event_ref": "evt-1",
+    "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+}
+_OPTIONAL_META: Final = ("expected_revision", "causation_event_ref", "traceparent")
+_BINDING: Final = {"invocation_id": "inv-1", "attempt_id": "att-1", "fence_epoch": 1}
+_HINT: Final = "com.example.hint"
+"""An extension of somebody's, which any request may have."""
+
+
 def specimens() -> list[Specimen]:
     """The right requests, one at least for each operation on each of its sockets."""
-    keys = ("optional", "texts", "empty", "free", "open", "sets")
-    return [
-        Specimen(
-            entry["name"],
-            Socket(entry["socket"]),
-            entry["request"],
-            *(frozenset(entry.get(key, ())) for key in keys),
-        )
-        for entry in json.loads(_FILE.read_text(encoding="utf-8"))["requests"]
-    ]
+    return [_specimen(entry, example) for entry in ENTRIES.values() for example in entry.examples]
+
+
+def _specimen(entry: Entry, example: Example) -> Specimen:
+    kind, _, realm, project, _ = entry.call.split()
+    request: dict[str, Any] = {"version": "0.1", "op": entry.name}
+    optional = [f"ext.{_HINT}"]
+    if not example.needs_ext:
+        optional += ["ext", *(f"ext.{name}" for name in example.ext or ())]
+    if kind == "write":
+        request["meta"] = _META
+        optional += [f"meta.{name}" for name in _OPTIONAL_META]
+    for member, value, placed in (("realm_id", "realm-personal", realm), ("project_id", "proj-1", project)):
+        if placed != "F":
+            request[member] = value
+        if placed == "O":
+            optional.append(member)
+    request["args"] = {**{member: _BINDING[member] for member in entry.binding}, **example.args}
+    request["ext"] = {**(example.ext or {}), _HINT: {"any": ["thing", None]}}
+    named = f"{entry.name} {example.situation}," if example.situation else entry.name
+    return Specimen(
+        f"{named} on the {entry.socket} socket",
+        entry.socket,
+        request,
+        _in_args(example.optional) | set(optional),
+        _in_args(example.texts),
+        _in_args(example.empty),
+        _in_args(example.free) | {f"ext.{_HINT}"},
+        _in_args(example.open),
+        _in_args(example.sets),
+    )
+
+
+def _in_args(names: str) -> frozenset[str]:
+    return frozenset(f"args.{name}" for name in names.split())
 
 
 def shortened(specimen: Specimen) -> Iterator[Mutant]:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import tallystick
+from tallystick.protocol import families
 
 HEAVY = ("trio", "asyncio", "cryptography", "apsw", "click", "msgspec", "tallystick.protocol.records")
 
@@ -21,6 +22,7 @@ def loaded(source: str) -> set[str]:
     "source",
     [
         "import tallystick",
+        "import tallystick.blocking, tallystick.calls.methods",
         "from tallystick import Client, WorkerClient, Reply, SpaceRef, Unreachable, KeyStore",
         "from tallystick import Assistant, ask, run_one",
         "from tallystick import calls, core; core.prepare(calls.contributions.append("
@@ -45,3 +47,12 @@ def test_every_public_name_can_be_had() -> None:
 def test_trio_is_only_had_by_its_name() -> None:
     """The trio client's module imports trio, and nothing else does."""
     assert "trio" in loaded("import tallystick.trio_client")
+
+
+def test_a_module_of_calls_is_loaded_when_it_is_used() -> None:
+    """Building one family's call, and asking it, loads no other family's."""
+    modules = loaded(
+        "import tallystick.blocking; from tallystick import calls; calls.lenses.lens_show('p', 'l')"
+    )
+    found = {name.rpartition(".")[2] for name in modules if name.startswith("tallystick.calls.")}
+    assert found & set(families.NAMES) == {"lenses"}

@@ -50,6 +50,8 @@ ARTIFACTS: Final[dict[str, frozenset[str]]] = {
 WRITABLE: Final = frozenset({"prepared", "uploading"})
 """Uploads whose bytes may still come."""
 
+CLASS_DEFAULT: Final = "class-default"
+"""Of an upload that says nothing of its class: the artifact then goes by what carries it."""
 STORAGE: Final = "artifact-store-local"
 ENCRYPTION: Final = "enc-aes-256-gcm-own-key-v1"
 """How the bytes of an artifact are kept: sealed with AES-256-GCM under a key of its own, which is erased with
@@ -214,20 +216,49 @@ def shown_state(row: ArtifactRow) -> str:
 def _sees(view: View, admission: Admission, row: ArtifactRow) -> bool:
     if admission.agent is None or row.owner_ref == admission.actor:
         return True
-    carried = view.all(
-        "SELECT DISTINCT c.space FROM artifact_references AS r "
-        "JOIN contributions AS c ON c.position = r.contribution WHERE r.artifact = ?",
-        row.position,
-    )
-    for (position,) in carried:
-        assert isinstance(position, int)
+    classes = classes_of(view, row)
+    for position in carriers_spaces(view, row):
         space = view.space_at(position)
         if space is None:
             continue
         held = admission.rights(view, space)
-        if held.reads and held.reaches(view, row.classification_ref):
+        if held.reads and all(held.reaches(view, one) for one in classes):
             return True
     return False
+
+
+def carriers_spaces(view: View, row: ArtifactRow) -> list[int]:
+    """The spaces in which a contribution carries an artifact."""
+    found = view.all(
+        "SELECT DISTINCT c.space FROM artifact_references AS r "
+        "JOIN contributions AS c ON c.position = r.contribution WHERE r.artifact = ?",
+        row.position,
+    )
+    return [int(str(position)) for (position,) in found]
+
+
+def classes_of(view: View, row: ArtifactRow) -> set[str]:
+    """How an artifact is classified: as its uploader said; else as all that carries it. Who may read it
+    reaches each of these.
+    """
+    if row.classification_ref != CLASS_DEFAULT:
+        return {row.classification_ref}
+    found = view.all(
+        "SELECT DISTINCT c.classification FROM artifact_references AS r "
+        "JOIN contributions AS c ON c.position = r.contribution WHERE r.artifact = ?",
+        row.position,
+    )
+    return {str(name) for (name,) in found} or {CLASS_DEFAULT}
+
+
+def classified(view: View, row: ArtifactRow) -> ArtifactRow:
+    """An artifact with the highest of its classes, where their order says which that is."""
+    classes = classes_of(view, row)
+    compare = view.orders.compare_classifications
+    for one in sorted(classes):
+        if all((compared := compare(one, other)) is not None and compared >= 0 for other in classes):
+            return msgspec.structs.replace(row, classification_ref=one)
+    return row
 
 
 def carried_by(view: View, contribution: int) -> list[ArtifactRow]:

@@ -1,8 +1,9 @@
 """Bytes of artifacts over the socket: chunks in, chunks out, both resumable. Ours.
 
 A chunk is no command: it changes no row, leaves no audit entry, and has no key, because the same bytes at the
-same place do no harm. What it is judged by is read in a transaction; what is left to do with files comes back
-as a function, for whoever may wait for the disk.
+same place do no harm. What it is judged by is read in a transaction; what is left to do with files comes
+back as a function, for whoever may wait for the disk. Before a chunk is written, the upload is looked at once
+more, in its turn (``Staging.turn``): nothing is written to an upload that was aborted or finalized meanwhile.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def put(host: Host, view: View, request: Request[TallystickArtifactPutArgs], adm
             f"$.args: the chunk would end at byte {args.offset + len(data)}, and upload {row.upload_id} was "
             f"declared with {row.declared_size}; begin another one if there is more"
         )
-    return partial(_put, host.vault, Chunk(row.upload_id, args.offset, data, row.declared_size))
+    return partial(_put_in_turn, host, admission, Chunk(row.upload_id, args.offset, data, row.declared_size))
 
 
 def _decoded(text: str) -> bytes:
@@ -75,6 +76,12 @@ def _decoded(text: str) -> bytes:
             f"$.args.data: {limits.ARTIFACT_CHUNK_BYTES_MAX} bytes are the most that a chunk may have"
         )
     return data
+
+
+def _put_in_turn(host: Host, admission: Admission, chunk: Chunk) -> Served:
+    with host.vault.staging.turn(chunk.upload_id):
+        rows.check_writable(host.read(lambda view: rows.own_upload(view, admission, chunk.upload_id)))
+        return _put(host.vault, chunk)
 
 
 def _put(vault: Vault, chunk: Chunk) -> Served:
@@ -126,8 +133,9 @@ def range_of(view: View, row: rows.ArtifactRow, offset: int, length: int | None)
     assert row.sealed_storage_version is not None
     if offset > row.size:
         raise invalid(f"$.args.offset: artifact {row.artifact_id} has {row.size} bytes")
-    view.note(row.classification_ref, row.artifact_id)
-    keys = view.bodies.keys(view.db, row.keys)
+    for classification in rows.classes_of(view, row):
+        view.note(classification, row.artifact_id)
+    keys = view.object_keys(row.keys)
     assert keys is not None, "an available artifact without its keys"
     return Range(
         artifact_id=row.artifact_id,

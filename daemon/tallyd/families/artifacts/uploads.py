@@ -31,7 +31,7 @@ from tallyd.families.shared.host import Host
 from tallyd.families.shared.results import Served, check_revision, given, optional
 from tallyd.ledger import pages, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
-from tallyd.ledger.view import View
+from tallyd.ledger.view import SpaceRow, View
 from tallyd.vault import Order, Sealing, digest
 from tallyd.vault.sealing import RUN_RANDOM_BYTES
 from tallystick.protocol import limits
@@ -52,7 +52,6 @@ from tallystick.protocol.families.artifacts import (
 from tallystick.protocol.families.contributions import CONTRIBUTION_APPEND
 from tallystick.protocol.problems import forbidden, invalid, not_found, rate_limited, unavailable
 
-CLASS_DEFAULT: Final = "class-default"
 UPLOAD_SCHEMA: Final = "schema:artifact-upload-v1"
 ARTIFACT_SCHEMA: Final = "schema:artifact-v1"
 EXPIRED: Final = "dev.tallystick.artifact.upload-expired.v1"
@@ -103,7 +102,7 @@ def _begin(
         )
     declared_keys, keys = tx.keep_keys()
     digits, expires_ms = tx.new_id(), tx.now_ms + limits.UPLOAD_SECONDS_MAX * 1000
-    classification = given(args.classification_ref, CLASS_DEFAULT)
+    classification = given(args.classification_ref, rows.CLASS_DEFAULT)
     upload = UploadRow(
         position=tx.position,
         id=tx.new_id(),
@@ -143,18 +142,9 @@ def _check_uploads(view: View, admission: Admission) -> None:
     """
     if admission.agent is None:
         return
-    found = view.all(
-        "SELECT space FROM participants WHERE subject_ref = ?1 "
-        "UNION SELECT space FROM grants WHERE subject_ref = ?1",
-        admission.actor,
-    )
-    for (position,) in found:
-        assert isinstance(position, int)
-        space = view.space_at(position)
-        if space is not None and admission.rights(view, space).may(CONTRIBUTION_APPEND.name):
-            _check_open(view, admission.actor)
-            return
-    raise forbidden("an upload is for who may contribute to some space; ask a steward to be added to one")
+    if not admission.writes_somewhere(view, CONTRIBUTION_APPEND.name):
+        raise forbidden("an upload is for who may contribute to some space; ask a steward to be added to one")
+    _check_open(view, admission.actor)
 
 
 def _check_open(view: View, actor: str) -> None:
@@ -207,7 +197,7 @@ def begin_sealing(
     if row.state != "sealing":
         rows.check_moves(row, "sealing", "nothing can be finalized twice; show it to see how it ended")
     check_revision(request, row.revision, f"upload {row.upload_id}")
-    keys = tx.bodies.keys(tx.db, row.declared_keys)
+    keys = tx.object_keys(row.declared_keys)
     if keys is None:
         raise unavailable(f"what was declared for upload {row.upload_id} was erased; begin another one")
     artifact = rows.artifact_at(tx, row.position)
@@ -396,15 +386,32 @@ def erased(tx: Transaction, row: ArtifactRow) -> None:
 
 
 # --- references ---------------------------------------------------------------------------------------------
-def referable(tx: Transaction, admission: Admission, artifact_id: str, at: str) -> int:
-    """The position of an artifact that a contribution may carry. Raises ``not-found``, ``invalid``."""
+def referable(tx: Transaction, admission: Admission, space: SpaceRow, artifact_id: str, at: str) -> int:
+    """The position of an artifact that a contribution to a space may carry: one that its author sees. Raises
+    Refusal ``not-found`` or ``invalid``.
+    """
     row = rows.seen_artifact(tx, admission, artifact_id)
+    if not _reaches_worker(tx, admission, space, row):
+        raise not_found("artifact", artifact_id)
     if row.state != "available":
         state = rows.shown_state(row)
         raise invalid(
             f"{at}.artifact_ref: artifact {artifact_id} is {state}; only an available one can be referred to"
         )
     return row.position
+
+
+def _reaches_worker(view: View, admission: Admission, space: SpaceRow, row: ArtifactRow) -> bool:
+    """Whether a worker may hand an artifact on. One on the owner's channel does not see whatever the owner
+    sees: it refers to what the space's readers have already, and to what its channel uploaded since the
+    claim. An agent's worker sees what its agent sees.
+    """
+    attempt = admission.attempt
+    if attempt is None or admission.agent is not None:
+        return True
+    if row.owner_ref == admission.actor and row.position > attempt.claim:
+        return True
+    return space.position in rows.carriers_spaces(view, row)
 
 
 def refer(tx: Transaction, artifacts: Iterable[int], contribution: int) -> None:
@@ -446,7 +453,7 @@ def show(view: View, request: Request[ArtifactShowArgs], admission: Admission) -
     """``artifact_show``."""
     args = request.args
     row = rows.seen_artifact(view, admission, args.artifact_id)
-    return Served(rows.artifact_record(row), row.revision)
+    return Served(rows.artifact_record(rows.classified(view, row)), row.revision)
 
 
 def list_(view: View, request: Request[TallystickArtifactListArgs], admission: Admission) -> Served:
@@ -459,7 +466,9 @@ def list_(view: View, request: Request[TallystickArtifactListArgs], admission: A
     snapshot = pages.open_page(view, asked, "artifacts")
     shown = rows.seen_artifacts(view, admission, snapshot.after, snapshot.bound)
     found = (
-        (row.position, rows.artifact_record(row)) for row in shown if state in (None, rows.shown_state(row))
+        (row.position, rows.artifact_record(rows.classified(view, row)))
+        for row in shown
+        if state in (None, rows.shown_state(row))
     )
     return Served(pages.page(view, asked, snapshot, found))
 

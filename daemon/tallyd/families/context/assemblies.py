@@ -13,7 +13,7 @@ from tallyd.families.context import frontiers
 from tallyd.families.contributions.contributions import worker_space
 from tallyd.families.shared import objects
 from tallyd.families.shared.lists import Rows, page_of, rows_of_space, withholder
-from tallyd.families.shared.objects import ContributionRow, RelationRow, refuse_unreachable
+from tallyd.families.shared.objects import ContributionRow, RelationRow
 from tallyd.families.shared.results import Served, branch_of, check_revision, given, space_in
 from tallyd.ledger import events, ids, pages, skeleton
 from tallyd.ledger.transaction import Applied, Event, Transaction
@@ -51,17 +51,18 @@ def create(tx: Transaction, request: Request[ContextAssemblyCreateArgs], admissi
     alone.
     """
     args = request.args
-    space = worker_space(tx, admission, args.space_id)
+    space = worker_space(tx, request, admission, args.space_id)
     branch_of(space, args.branch_id)
     check_revision(request, space.revision, f"space {space.space_id}")
     _check_policy(args)
-    found = [_resolve(tx, space, ref) for ref in given(args.required_refs, [])]
+    what = "contribution or relation on this branch"
+    required = given(args.required_refs, [])
+    found = [(ref, objects.referable(tx, admission, space, ref, what)) for ref in required]
     for ref in given(args.trigger_refs, []):
-        _resolve(tx, space, ref)
+        objects.referable(tx, admission, space, ref, what)
     contributions = [(ref, row) for ref, row in found if isinstance(row, ContributionRow)]
     relations = [(ref, row) for ref, row in found if isinstance(row, RelationRow)]
     for ref, row in contributions:
-        refuse_unreachable(tx, admission, space, row.classification, ref)
         refuse_erased(tx, ref, row)
     items_bytes = _items_bytes(tx, contributions)
     record = _record(tx, admission, args, space, contributions, relations)
@@ -103,13 +104,6 @@ def _check_policy(args: ContextAssemblyCreateArgs) -> None:
             raise invalid(f"$.args.{name}: there are no recipes; leave it out and name the refs yourself")
 
 
-def _resolve(tx: Transaction, space: SpaceRow, ref: str) -> tuple[str, ContributionRow | RelationRow]:
-    row = objects.in_space(tx, space, ref)
-    if row is None:
-        raise not_found("contribution or relation on this branch", ref)
-    return ref, row
-
-
 def refuse_erased(view: View, ref: str, row: ContributionRow) -> None:
     """Raises Refusal ``unavailable`` for an item that was erased: never a placeholder in its place."""
     if view.one("SELECT 1 FROM bodies WHERE body = ?", row.body) is None:
@@ -127,7 +121,7 @@ def _record(
     frontier_digits = tx.new_id()
     tx.register(frontier_digits)
     frontier = frontiers.pin_row(tx, space, frontier_digits)
-    joined = {row.classification for _, row in contributions} | {row.classification for _, row in relations}
+    joined = {row.classification for _, row in contributions}
     total = sum(row.size for _, row in contributions)
     said: dict[str, object] = {
         "assembly_id": ids.text("casm", tx.new_id()),
@@ -221,6 +215,49 @@ def find(view: View, assembly_id: str) -> AssemblyRow | None:
     return at(view, position)
 
 
+def seen(view: View, admission: Admission, assembly_id: str) -> tuple[AssemblyRow, SpaceRow]:
+    """The assembly of that id and its space, where the actor sees them. Raises Refusal ``not-found``."""
+    row, project = find(view, assembly_id), admission.project
+    space = None if row is None else view.space_at(row.space)
+    if row is None or space is None or project is None or space.project != project.position:
+        raise not_found("assembly", assembly_id)
+    if not admission.sees(view, space):
+        raise not_found("assembly", assembly_id)
+    return row, space
+
+
+class _Named(msgspec.Struct, frozen=True):
+    object_ref: str = ""
+    relation_ref: str = ""
+
+
+class _Contents(msgspec.Struct, frozen=True):
+    """What of an assembly's record says what it names with its digest."""
+
+    items: list[_Named]
+    relations: list[_Named]
+
+
+def refuse_withheld(view: View, admission: Admission, assembly: AssemblyRow) -> None:
+    """Raises Refusal ``unavailable``, by name, for an item or a relation above the actor's ceiling: the
+    assembly's record has its digest.
+    """
+    space = view.space_at(assembly.space)
+    assert space is not None
+    if admission.agent is None:
+        return
+    held = admission.rights(view, space)
+    named = msgspec.json.decode(record_at(view, assembly.position), type=_Contents)
+    for one in (*named.items, *named.relations):
+        ref = one.object_ref or one.relation_ref
+        row = objects.in_space(view, space, ref)
+        if row is not None and not held.reaches(view, row.classification):
+            what = "item" if one.object_ref else "relation"
+            raise unavailable(
+                f"{what} {ref} is withheld from this actor; ask a steward, or assemble without it"
+            )
+
+
 def at(view: View, position: int) -> AssemblyRow | None:
     row = view.db.execute(_SELECT, (position,)).fetchone()
     return None if row is None else AssemblyRow(*row)
@@ -236,24 +273,19 @@ def record_at(view: View, position: int) -> bytes:
 def items_at(view: View, admission: Admission, assembly: AssemblyRow) -> list[bytes]:
     """Skeletons of the contributions that the assembly names, in its order, each compared with what it names.
 
-    Raises Refusal ``unavailable``, with the item, where one was erased or withheld since, or is not what the
-    assembly pinned.
+    Raises Refusal ``unavailable``, with the item, where one was erased or withheld since, cannot be opened,
+    or is not what the assembly pinned.
     """
+    refuse_withheld(view, admission, assembly)
     record = msgspec.json.decode(record_at(view, assembly.position))
-    space = view.space_at(assembly.space)
-    assert space is not None
-    held = admission.rights(view, space)
     skeletons = []
     for item in record["items"]:
         ref = item["object_ref"]
         row = objects.contribution(view, ref)
         if row is None or row.digest.hex() != item["digest"]:
             raise unavailable(f"item {ref} is not what the assembly pinned; assemble again")
-        if admission.agent is not None and not held.reaches(view, row.classification):
-            raise unavailable(
-                f"item {ref} is withheld from this actor; ask a steward, or assemble without it"
-            )
         refuse_erased(view, ref, row)
+        view.content(row.body)
         skeletons.append(_item_skeleton(view, row))
     return skeletons
 
@@ -268,13 +300,7 @@ def _item_skeleton(view: View, row: ContributionRow) -> bytes:
 def show(view: View, request: Request[ContextAssemblyShowArgs], admission: Admission) -> Served:
     """``context_assembly_show``: refused by name where an item can no longer be given."""
     args = request.args
-    assert admission.project is not None
-    row = find(view, args.assembly_id)
-    space = None if row is None else view.space_at(row.space)
-    if row is None or space is None or space.project != admission.project.position:
-        raise not_found("assembly", args.assembly_id)
-    if not admission.sees(view, space):
-        raise not_found("assembly", args.assembly_id)
+    row, _ = seen(view, admission, args.assembly_id)
     items_at(view, admission, row)
     view.sensitive.clear()  # their content is compared here, and not served
     return Served(record_at(view, row.position), 1)

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from tallyd.admission import Admission
+from tallyd.admission import Admission, check_rights, may_write
 from tallyd.families import aliases
 from tallyd.families.artifacts import uploads as artifacts
 from tallyd.families.participants import refuse_silenced
@@ -60,12 +60,11 @@ def append(tx: Transaction, request: Request[ContributionAppendArgs], admission:
     carried = []
     for index, part in enumerate(args.body_parts):
         at = f"$.args.body_parts[{index}]"
-        _check_part(tx, space, part, at)
+        _check_part(tx, admission, space, part, at)
         if part.artifact_ref is not UNSET:
-            carried.append(artifacts.referable(tx, admission, part.artifact_ref, at))
-    subjects, sources = given(args.subject_refs, []), given(args.source_refs, [])
-    _check_refs(tx, space, subjects)
-    _check_refs(tx, space, sources)
+            carried.append(artifacts.referable(tx, admission, space, part.artifact_ref, at))
+    for ref in (*given(args.subject_refs, []), *given(args.source_refs, [])):
+        objects.referable(tx, admission, space, ref)
     parts = canonical(args.body_parts)
     check_servable(parts, _AROUND_PARTS, "$.args.body_parts")
     artifacts.refer(tx, carried, tx.position)
@@ -76,16 +75,16 @@ def writable_space(
     tx: Transaction, request: AnyRequest, admission: Admission, space_id: str, branch_id: str
 ) -> SpaceRow:
     """The open space that a command writes to, its branch and revision checked."""
-    space = worker_space(tx, admission, space_id)
+    space = worker_space(tx, request, admission, space_id)
     check_open(space)
     branch_of(space, branch_id)
     check_revision(request, space.revision, f"space {space_id}")
     return space
 
 
-def worker_space(tx: View, admission: Admission, space_id: str) -> SpaceRow:
+def worker_space(tx: View, request: AnyRequest, admission: Admission, space_id: str) -> SpaceRow:
     """The space, where it is in the project and, for a worker whose invocation has one, the invocation's
-    own; and where the worker's deployment has not been silenced.
+    own; and where neither the worker's deployment nor its channel's actor has been silenced.
     """
     assert admission.project is not None
     space = space_in(tx, admission, space_id)
@@ -93,6 +92,8 @@ def worker_space(tx: View, admission: Admission, space_id: str) -> SpaceRow:
     if invocation is not None and invocation.space not in (None, space.position):
         raise not_found("space", space_id)
     if invocation is not None:
+        otherwise = f"{request.operation.name} is for active contributors of space {space.space_id}"
+        check_rights(tx, admission, space, may_write(request.operation.name), otherwise)
         refuse_silenced(tx, space, admission.author)
     return space
 
@@ -122,11 +123,13 @@ def advance(tx: Transaction, space: SpaceRow, object_digest: bytes, *, contribut
     )
 
 
-def _check_part(tx: Transaction, space: SpaceRow, part: ContributionPart, at: str) -> None:
+def _check_part(
+    tx: Transaction, admission: Admission, space: SpaceRow, part: ContributionPart, at: str
+) -> None:
     if part.target_ref is not UNSET:
         _check_mention(tx, space, part, at)
     elif part.object_ref is not UNSET:
-        _check_reference(tx, space, part, at)
+        _check_reference(tx, admission, space, part, at)
 
 
 def _check_mention(tx: Transaction, space: SpaceRow, part: ContributionPart, at: str) -> None:
@@ -145,11 +148,11 @@ def _check_mention(tx: Transaction, space: SpaceRow, part: ContributionPart, at:
         )
 
 
-def _check_reference(tx: Transaction, space: SpaceRow, part: ContributionPart, at: str) -> None:
+def _check_reference(
+    tx: Transaction, admission: Admission, space: SpaceRow, part: ContributionPart, at: str
+) -> None:
     assert part.object_ref is not UNSET
-    found = objects.in_space(tx, space, part.object_ref)
-    if found is None:
-        raise not_found("object in this space", part.object_ref)
+    found = objects.referable(tx, admission, space, part.object_ref)
     revision, digest = part.object_revision, part.digest
     if (revision is not UNSET and revision != objects.REVISION) or (
         digest is not UNSET and digest != found.digest.hex()
@@ -158,12 +161,6 @@ def _check_reference(tx: Transaction, space: SpaceRow, part: ContributionPart, a
             objects.REVISION,
             f"{at} names a revision or digest that {part.object_ref} does not have; read it again",
         )
-
-
-def _check_refs(tx: Transaction, space: SpaceRow, refs: Sequence[str]) -> None:
-    for ref in refs:
-        if objects.in_space(tx, space, ref) is None:
-            raise not_found("object in this space", ref)
 
 
 def _write(
@@ -322,4 +319,4 @@ def _rows(
         assert row.payload is not None
         if admission.agent is None or held.reaches(view, str(row.classification)):
             events.note(view, row)
-            yield row.position, view.render(row.payload)
+            yield row.position, view.render_with_marks(row.payload)

@@ -44,9 +44,7 @@ def relation_list(view: View, request: Request[TallystickRelationListArgs], admi
     args = request.args
     space = space_in(view, admission, args.space_id)
     kind, ref = optional(args.kind), optional(args.object_ref)
-    end = None if ref is None else objects.in_space(view, space, ref)
-    if ref is not None and end is None:
-        raise not_found("object in this space", ref)
+    end = None if ref is None else objects.referable(view, admission, space, ref)
     asked = pages.ask(f"list:relations:{space.space_id}", args, (kind, ref))
     wanted = Narrowed(
         "(:kind IS NULL OR o.kind = :kind) AND (:end IS NULL OR :end IN (o.from_object, o.to_object))",
@@ -87,7 +85,8 @@ def _disposed_rows(
         if withholds(str(row.classification)):
             withheld.add(sequence, ABOVE_CEILING)
         elif is_wanted:
-            yield row.position, disposed_item(view, what, row)
+            assert row.payload is not None
+            yield row.position, disposed_item(view, what, row, view.render_with_marks(row.payload))
             withheld.close_range()
     withheld.close_range()
 
@@ -102,4 +101,6 @@ def relation_show(view: View, request: Request[TallystickRelationShowArgs], admi
     if not admission.sees(view, space):
         raise not_found("relation", args.relation_id)
     refuse_unreachable(view, admission, space, row.classification, args.relation_id)
-    return Served(disposed_item(view, "relation", view.log_row(row.position)), objects.REVISION)
+    made = view.log_row(row.position)
+    assert made.payload is not None
+    return Served(disposed_item(view, "relation", made, view.render(made.payload)), objects.REVISION)

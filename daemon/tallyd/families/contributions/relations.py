@@ -16,9 +16,19 @@ from tallyd.ledger.view import SpaceRow
 from tallystick.protocol.digests import cod
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.families.contributions import ObjectRef, RelationAssertArgs
-from tallystick.protocol.problems import cycle, not_found, stale_revision
+from tallystick.protocol.problems import cycle, stale_revision
 
 RELATION_SCHEMA: Final = "schema:space-relation-v1"
+_DIGESTED: Final = (
+    "space_id",
+    "origin_branch_id",
+    "branch_sequence",
+    "kind",
+    "from_ref",
+    "to_ref",
+    "rationale_ref",
+)
+"""The members of a relation's digest, as KCP's recordings have it; null for what is not there."""
 
 
 def assert_(tx: Transaction, request: Request[RelationAssertArgs], admission: Admission) -> Applied:
@@ -27,22 +37,20 @@ def assert_(tx: Transaction, request: Request[RelationAssertArgs], admission: Ad
     space = writable_space(tx, request, admission, args.space_id, args.branch_id)
     compare_head(space, args.expected_head_digest)
     ends = (
-        _check_endpoint(tx, space, args.from_ref, "$.args.from_ref"),
-        _check_endpoint(tx, space, args.to_ref, "$.args.to_ref"),
+        _check_endpoint(tx, admission, space, args.from_ref, "$.args.from_ref"),
+        _check_endpoint(tx, admission, space, args.to_ref, "$.args.to_ref"),
     )
     if args.from_ref.object_ref == args.to_ref.object_ref:
         raise cycle(f"$.args.to_ref is {args.to_ref.object_ref} itself; a relation is between two objects")
     rationale = optional(args.rationale_ref)
-    if rationale is not None and objects.in_space(tx, space, rationale) is None:
-        raise not_found("object in this space", rationale)
+    if rationale is not None:
+        objects.referable(tx, admission, space, rationale)
     return _write(tx, admission, args, space, ends, rationale)
 
 
-def _check_endpoint(tx: Transaction, space: SpaceRow, ref: ObjectRef, at: str) -> int:
+def _check_endpoint(tx: Transaction, admission: Admission, space: SpaceRow, ref: ObjectRef, at: str) -> int:
     """The position of the object that is meant."""
-    found = objects.in_space(tx, space, ref.object_ref)
-    if found is None:
-        raise not_found("object in this space", ref.object_ref)
+    found = objects.referable(tx, admission, space, ref.object_ref)
     if ref.revision != objects.REVISION or ref.digest != found.digest.hex():
         raise stale_revision(
             objects.REVISION,
@@ -80,7 +88,7 @@ def _write(
     }
     if rationale is not None:
         said["rationale_ref"] = rationale
-    digest = bytes.fromhex(cod("kovee-relation", schema_ref, said))
+    digest = bytes.fromhex(cod("kovee-relation", schema_ref, {name: said.get(name) for name in _DIGESTED}))
     said["digest"] = digest.hex()
     tx.insert(
         "relations",

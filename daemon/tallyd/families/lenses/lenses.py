@@ -59,6 +59,8 @@ LIFECYCLE: Final[dict[str, dict[str, str]]] = {
 
 SEEN_BY_READERS: Final = frozenset({"project", "shared"})
 """Visibilities of a lens that is there for whoever reads its space."""
+BUILT_IN_SEEN_BY_READERS: Final = SEEN_BY_READERS | {"restricted"}
+"""The same of a built-in lens, whose visibility is that of its space as it comes."""
 
 _AROUND_OBJECTS: Final = 4
 """Reply, result, list and event stand around a lens where events are read."""
@@ -175,7 +177,7 @@ def _built_in(view: View, space: SpaceRow, kind: str) -> LensRow:
         query=None,
         sort=None,
         presentation=None,
-        visibility="project",
+        visibility=space.visibility,
         status="active",
         created_ms=space.created_ms,
     )
@@ -211,7 +213,11 @@ def _seen(admission: Viewer, row: LensRow) -> bool:
     """Whether a lens is there for an actor who reads its space."""
     if admission.agent is None or row.owner_ref == admission.actor:
         return True
-    return row.visibility in SEEN_BY_READERS
+    return row.visibility in _seen_by_readers(row)
+
+
+def _seen_by_readers(row: LensRow) -> frozenset[str]:
+    return SEEN_BY_READERS if row.built_in is None else BUILT_IN_SEEN_BY_READERS
 
 
 def first_change(view: View, lens_id: str) -> int | None:
@@ -231,7 +237,7 @@ def event_shown(view: View, admission: Viewer, row: log.LogRow) -> bool:
     lens = found[0]
     if lens.owner_ref == admission.actor:
         return True
-    then = [skeleton.encode({"visibility": name})[1:-1] for name in SEEN_BY_READERS]
+    then = [skeleton.encode({"visibility": name})[1:-1] for name in _seen_by_readers(lens)]
     return _seen(admission, lens) and any(said in (row.payload or b"") for said in then)
 
 
@@ -365,7 +371,7 @@ def list_(view: View, request: Request[LensListArgs], admission: Admission) -> S
     asked = pages.ask(f"list:lenses:{space.space_id}", args)
     snapshot = pages.open_page(view, asked, project)
     rows = (
-        (place, view.render(record(space, row)))
+        (place, view.render_with_marks(record(space, row)))
         for place, row in _rows(view, space, snapshot)
         if row.there and _seen(admission, row)
     )

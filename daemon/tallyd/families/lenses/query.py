@@ -90,7 +90,7 @@ def items(
             continue
         place = found.row.stream_sequence * _PLACES_OF_A_CARD
         events.note(view, found.row)
-        record = view.render(found.row.payload)
+        record = view.render_with_marks(found.row.payload)
         if plan.cards:
             reached = _relations(view, found.row.position, plan, snapshot.bound, held, after_relation)
             for last, part in _card(found, record, reached):
@@ -281,4 +281,4 @@ def _relations(
     cursor = view.db.execute(f"{sql} ORDER BY r.branch_sequence", (*values, *retracted))
     for payload, branch_sequence, leaves, classification in cursor:
         if held.reaches(view, classification):
-            yield Relation(view.render(payload), branch_sequence, bool(leaves))
+            yield Relation(view.render_with_marks(payload), branch_sequence, bool(leaves))

@@ -127,7 +127,7 @@ def _rows(view: View, admission: Admission, snapshot: pages.Snapshot) -> Iterato
     for values in rows:
         row = ProjectRow(*values)
         if admission.member(view, row.position):
-            yield row.position, view.render(record(row))
+            yield row.position, view.render_with_marks(record(row))
 
 
 def realm_show(view: View, _request: AnyRequest, _admission: Admission) -> Served:

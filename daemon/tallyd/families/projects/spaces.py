@@ -196,7 +196,7 @@ def update_metadata(
     space, _ = _target(tx, request, admission)
     purpose = optional(args.purpose_contribution_ref)
     if purpose is not None:
-        _check_purpose(tx, space, purpose)
+        _check_purpose(tx, admission, space, purpose)
     title = optional(args.title)
     return _changed(
         tx,
@@ -208,10 +208,11 @@ def update_metadata(
     )
 
 
-def _check_purpose(tx: Transaction, space: SpaceRow, purpose: str) -> None:
+def _check_purpose(tx: Transaction, admission: Admission, space: SpaceRow, purpose: str) -> None:
     found = objects.contribution(tx, purpose)
     if found is None or found.space != space.position:
         raise not_found("contribution in this space", purpose)
+    objects.refuse_unreachable(tx, admission, space, found.classification, purpose)
 
 
 def policy_narrow(tx: Transaction, request: Request[SpacePolicyNarrowArgs], admission: Admission) -> Applied:
@@ -313,4 +314,4 @@ def _rows(
     for values in rows:
         row = SpaceRow(*values)
         if admission.sees(view, row):
-            yield row.position, view.render(record(project.project_id, row))
+            yield row.position, view.render_with_marks(record(project.project_id, row))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
@@ -27,8 +28,9 @@ from tallystick.protocol.registry import FEATURES, OWN_BUNDLES
 IMPLEMENTATION: Final = "tallyd"
 
 
+@cache
 def implementation_version() -> str:
-    """The installed distribution's version."""
+    """The installed distribution's version, read once: there may be no descriptor to read it again."""
     try:
         return version("tallystick")
     except PackageNotFoundError:

@@ -27,7 +27,7 @@ from tallyd.admission import Admission
 from tallyd.families.shared.host import FAIL, PASS, WARN, Check, Found, Host, InSlice
 from tallyd.families.shared.results import Served, given
 from tallyd.ledger import ids, skeleton, times
-from tallyd.ledger.verify import Walk
+from tallyd.ledger.verify import Fault, Walk
 from tallyd.ledger.view import View
 from tallystick.protocol.envelope import Request
 from tallystick.protocol.families.service import DiagnoseArgs
@@ -137,9 +137,9 @@ def _undeclared_names(host: Host, view: View) -> Found:
     )
 
 
-def _first_of(names: Sequence[str]) -> str:
+def _first_of(names: Sequence[str], between: str = ", ") -> str:
     more = len(names) - _NAMES_SHOWN
-    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return between.join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _walk(_host: Host, view: View, in_slice: InSlice) -> Found:
@@ -149,14 +149,18 @@ def _walk(_host: Host, view: View, in_slice: InSlice) -> Found:
     while True:
         step = in_slice(lambda: next(slices, "end"))
         if step == "end":
-            return Found(PASS, f"{walk.rows} rows, each of which matches its leaf")
+            break
         if step is not None:
-            cause = getattr(step, "cause", "")
-            position = getattr(step, "position", "?")
-            return Found(
-                FAIL,
-                f"log row {position}: {cause}; stop the daemon, keep the files, and restore a verified copy",
-            )
+            assert isinstance(step, Fault)
+            return _broken([*walk.damaged, step])
+    if walk.damaged:
+        return _broken(walk.damaged)
+    return Found(PASS, f"{walk.rows} rows, each of which matches its leaf")
+
+
+def _broken(faults: Sequence[Fault]) -> Found:
+    told = _first_of([f"log row {fault.position}: {fault.cause}" for fault in faults], "; ")
+    return Found(FAIL, f"{told}; stop the daemon, keep the files, and restore a verified copy")
 
 
 CHECKS: Final = (

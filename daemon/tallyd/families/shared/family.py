@@ -9,7 +9,7 @@ kind            the handler is given                         and gives
 =============== ============================================ =================================================
 ``write``       transaction, request, admission              ``Applied``, ``Refused`` or ``Idle``
 ``fenced_read`` transaction, request, admission              the result
-``read``        view, request, admission                     ``Served``, or ``FileIO`` that goes on after it
+``read``        view, request, admission                     ``Served``, or how it goes on after it
 ``asks``        host, view, request, admission               the same
 ``in_slices``   host, view, request, admission, slicer       ``Served``
 ``wait``        view, request, admission                     ``Watching``, which is looked at again and again
@@ -27,7 +27,7 @@ from msgspec import UNSET
 
 from tallyd.admission import Admission
 from tallyd.families.shared.host import Check, Host, InSlice
-from tallyd.families.shared.results import FileIO, Served
+from tallyd.families.shared.results import FileIO, Further, Served
 from tallyd.ledger.transaction import Applied, Idle, Refused, Transaction
 from tallyd.ledger.view import EventCheck, View
 from tallystick.protocol.arguments import Args
@@ -51,6 +51,10 @@ class Watching(Protocol):
     @property
     def wait_ms(self) -> int:
         """How long it may sleep."""
+
+    @property
+    def at_head(self) -> bool:
+        """Whether the last look came to the end of what there is; otherwise it is to look on at once."""
 
     def look(self, view: View, admission: Admission) -> tuple[bool, bytes]:
         """Whether there is anything, and the result as it would be now. Raises Refusal."""
@@ -103,7 +107,7 @@ class FencedReadHandler(Handler, frozen=True, kw_only=True):
 
 
 class ReadHandler(Handler, frozen=True, kw_only=True):
-    run: Callable[[Host, View, AnyRequest, Admission], Served | FileIO]
+    run: Callable[[Host, View, AnyRequest, Admission], Served | FileIO | Further]
     scans: Callable[[AnyRequest], bool]
     """Whether it may look at much more than it shows, and so runs on a thread."""
 
@@ -136,7 +140,7 @@ def fenced_read(
 
 def read(
     operation: Operation[A, Any],
-    run: Callable[[View, Request[A], Admission], Served | FileIO],
+    run: Callable[[View, Request[A], Admission], Served | FileIO | Further],
     *,
     scans: bool | tuple[str, ...] = False,
 ) -> ReadHandler:
@@ -144,7 +148,9 @@ def read(
     arguments is given.
     """
 
-    def without_host(_host: Host, view: View, request: Request[A], admission: Admission) -> Served | FileIO:
+    def without_host(
+        _host: Host, view: View, request: Request[A], admission: Admission
+    ) -> Served | FileIO | Further:
         return run(view, request, admission)
 
     return ReadHandler(operation=operation, run=without_host, scans=_scanner(scans))

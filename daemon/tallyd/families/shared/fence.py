@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from tallyd.admission import Admission
-from tallyd.ledger import attempts
+from tallyd.admission import Admission, refuse_stale
 from tallyd.ledger.attempts import AttemptRow, InvocationRow
 from tallyd.ledger.transaction import Applied, Transaction
 from tallyd.ledger.view import View
 from tallystick.protocol.arguments import Args
 from tallystick.protocol.envelope import AnyRequest, Request
-from tallystick.protocol.problems import deadline_exceeded, stale_lease
+from tallystick.protocol.problems import deadline_exceeded
 
 A = TypeVar("A", bound=Args)
 
@@ -64,10 +63,5 @@ def check_fence(view: View, request: AnyRequest, admission: Admission) -> tuple[
     attempt, invocation = admission.attempt, admission.invocation
     assert attempt is not None
     assert invocation is not None
-    fence = getattr(request.args, "fence_epoch")  # noqa: B009
-    if invocation.state != "running" or not attempts.is_current(view, attempt, fence):
-        raise stale_lease(
-            f"this attempt no longer holds invocation {invocation.invocation_id}; stop, and claim again if "
-            f"it is queued"
-        )
+    refuse_stale(view, request, attempt, invocation)
     return attempt, invocation

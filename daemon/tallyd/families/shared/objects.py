@@ -7,7 +7,7 @@ import msgspec
 from tallyd.admission import Admission
 from tallyd.ledger import events
 from tallyd.ledger.view import SpaceRow, View
-from tallystick.protocol.problems import forbidden
+from tallystick.protocol.problems import forbidden, not_found
 
 
 class ContributionRow(msgspec.Struct, frozen=True):
@@ -63,6 +63,19 @@ def in_space(view: View, space: SpaceRow, ref: str) -> ContributionRow | Relatio
     """The object that a reference means inside a space, or None."""
     found = contribution(view, ref) or relation(view, ref)
     return found if found is not None and found.space == space.position else None
+
+
+def referable(
+    view: View, admission: Admission, space: SpaceRow, ref: str, what: str = "object in this space"
+) -> ContributionRow | RelationRow:
+    """The object of a space that a command refers to: whoever makes a reference must see what it is to.
+    Raises Refusal ``not-found``, or ``forbidden`` for what is above the actor's ceiling.
+    """
+    found = in_space(view, space, ref)
+    if found is None:
+        raise not_found(what, ref)
+    refuse_unreachable(view, admission, space, found.classification, ref)
+    return found
 
 
 def contribution_in_project(view: View, admission: Admission, ref: str) -> bool:

@@ -28,6 +28,15 @@ FileIO = Callable[[], Served]
 """The file I/O of a read, run on a thread after its transaction. Raises Refusal."""
 
 
+class Further(msgspec.Struct, frozen=True, eq=False):
+    """What a read gives that is not at its end: it goes on in another read transaction, admitted anew, when
+    others were served.
+    """
+
+    go_on: Callable[[View, Admission], Served | Further]
+    """Raises Refusal."""
+
+
 def given(value: T | UnsetType, otherwise: T) -> T:
     """An optional argument, or its default."""
     return otherwise if value is UNSET else value

@@ -337,7 +337,7 @@ def _bare_step(done: LogRow) -> bytes:
 
 
 def _step(tx: Transaction, done: LogRow) -> bytes:
-    reply: dict[str, object] = {"result": skeleton.embedded(tx.render(done.reply))}
+    reply: dict[str, object] = {"result": skeleton.embedded(tx.render_with_marks(done.reply))}
     if done.reply_revision is not None:
         reply["revision"] = done.reply_revision
     if done.reply_sequence is not None and done.project is not None:

@@ -61,7 +61,9 @@ def item(view: View, request: Request[TallystickInvocationItemArgs], admission: 
         raise not_found("object that this invocation's assembly names", ref)
     _refuse_withheld(view, admission, space, ref, row.classification)
     what = "contribution" if isinstance(row, objects.ContributionRow) else "relation"
-    return Served(disposed_item(view, what, view.log_row(row.position)))
+    made = view.log_row(row.position)
+    assert made.payload is not None
+    return Served(disposed_item(view, what, made, view.render(made.payload)))
 
 
 def artifact(
@@ -73,7 +75,8 @@ def artifact(
     row = artifact_rows.find_artifact(view, args.artifact_id)
     if row is None or space is None or not _carried(view, assembly, row):
         raise not_found("artifact that an item of this invocation's assembly carries", args.artifact_id)
-    _refuse_withheld(view, admission, space, args.artifact_id, row.classification_ref)
+    for classification in artifact_rows.classes_of(view, row):
+        _refuse_withheld(view, admission, space, args.artifact_id, classification)
     asked = range_of(view, artifact_rows.as_it_is(view, row), args.offset, optional(args.length))
     return partial(read_range, host.vault, asked)
 

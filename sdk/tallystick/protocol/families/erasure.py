@@ -28,8 +28,8 @@ class ContributionRedaction(ContributionDisposition, frozen=True, kw_only=True):
 class Erasure(Record, frozen=True, kw_only=True):
     """What was erased, of which class the reason was, and how far the cleaning up behind it is.
 
-    The content cannot be read any more from `erasing` on; `erased` says that nothing of it is left in the
-    files either.
+    The daemon shows none of the content from `erasing` on; `erased` says that nothing of it is left in the
+    files either. A reply says how far it is when it is given, an event how far it was.
     """
 
     erasure_id: Identifier
@@ -83,7 +83,7 @@ TALLYSTICK_ERASE: Final = TALLYSTICK_ERASURE.write(
     "tallystick_erase",
     TallystickEraseArgs,
     Erasure,
-    "Erase an object's or event's content; its keys go at once.",
+    "Erase an object's or event's content and its keys; answered when they are in no file any more.",
     mode=Mode.STEWARD,
     project=Placement.OPTIONAL,
     event="dev.tallystick.content.erasing.v1",

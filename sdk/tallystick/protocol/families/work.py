@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, UnsetType
 
 from tallystick.protocol import limits
-from tallystick.protocol.arguments import Args, AttemptArgs, Content, DualArgs
+from tallystick.protocol.arguments import Args, AttemptArgs, Content
 from tallystick.protocol.families.artifacts import ArtifactBytes
 from tallystick.protocol.families.context import Assembly, Frontier
 from tallystick.protocol.families.contributions import Contribution, Relation
@@ -148,12 +148,9 @@ class InvocationClaimArgs(Args, frozen=True, kw_only=True):
     invocation_id: Identifier
 
 
-class InvocationCompleteArgs(DualArgs, frozen=True, kw_only=True):
-    """The attempt succeeded; `result_ref` names what came of it. The attempt is named as in what both sockets
-    have: KCP has a schema of neither.
-    """
+class InvocationCompleteArgs(AttemptArgs, frozen=True, kw_only=True):
+    """The attempt succeeded; `result_ref` names what came of it."""
 
-    invocation_id: Identifier
     result_ref: Identifier | UnsetType = UNSET
 
 

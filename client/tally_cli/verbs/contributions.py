@@ -1,0 +1,225 @@
+"""The verbs `say`, `read` and `relate`: what is said in a space, and how it bears on what was said before."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, cast
+
+import click
+
+from tally_cli.bodies import part_text
+from tally_cli.calling import Call, Record, key_option, keyed, text, verb
+from tally_cli.choosing import choose_place, choose_project, project_option, space_option, whole_pages
+from tally_cli.exits import Exit
+from tally_cli.output import complain, cut, first_line
+from tally_cli.shown import in_project
+from tally_cli.trouble import Trouble
+from tallystick import calls
+from tallystick.protocol.limits import INLINE_TEXT_SCALARS_MAX, REQUEST_BYTES_MAX
+
+if TYPE_CHECKING:
+    from tallystick.protocol.families.contributions import ObjectRef
+
+KINDS: Final = (
+    "utterance", "goal", "question", "claim", "observation", "evidence", "proposal", "critique", "synthesis",
+    "result", "decision_reference",
+)  # fmt: skip
+"""Kinds of contributions that a person or a worker may append (KCP section 9)."""
+POSTURES: Final = ("asserted", "tentative", "observed", "reported", "contested")
+RELATIONS: Final = (
+    "addresses", "supports", "challenges", "refines", "qualifies", "supersedes", "depends_on", "derived_from",
+    "produced_by", "quotes", "evaluates",
+)  # fmt: skip
+_HEADINGS: Final = ("#", "contribution", "kind", "author", "became", "what")
+_WHAT_COLUMNS: Final = 60
+
+
+def _relation(call: Call, ref: str, project: str | None) -> Record:
+    """A relation with its dispositions beside its own members."""
+    found = call.ask(calls.contributions.relation_show(choose_project(call, project), ref))
+    return {**cast(Record, found["relation"]), "dispositions": found["dispositions"]}
+
+
+SHOWN: Final = {"contrib": in_project(calls.contributions.contribution_show), "rel": _relation}
+"""How an object is shown, by the beginning of its id."""
+
+
+# --- say --------------------------------------------------------------------------------------------------
+@click.command()
+@click.argument("words", metavar="[TEXT|-]", required=False)
+@click.option("--file", "file", metavar="FILE", help="Take the text from a file, which must be UTF-8.")
+@click.option("--kind", type=click.Choice(KINDS), default="utterance", show_default=True, help="What it is.")
+@click.option("--posture", type=click.Choice(POSTURES), help="How sure it is meant.")
+@click.option("--media-type", default="text/plain", show_default=True, metavar="TYPE", help="Of the text.")
+@click.option("--subject", "subjects", multiple=True, metavar="ID", help="What it is about; repeatable.")
+@click.option("--artifact", "artifacts", multiple=True, metavar="ID", help="A file with it; repeatable.")
+@click.option("--source", "sources", multiple=True, metavar="ID", help="What it rests on; repeatable.")
+@project_option
+@space_option
+@key_option
+@verb
+def say(
+    call: Call,
+    words: str | None,
+    file: str | None,
+    kind: str,
+    posture: str | None,
+    media_type: str,
+    artifacts: tuple[str, ...],
+    subjects: tuple[str, ...],
+    sources: tuple[str, ...],
+    project: str | None,
+    space: str | None,
+    key: str | None,
+) -> None:
+    """Append TEXT to a space; `-` takes it from stdin. With --artifact it carries files, or is them alone.
+
+    It lands after whatever was said before it arrives. Into a pipe the new contribution's id is printed.
+    """
+    texts = [] if artifacts and words is None and file is None else [_body(words, file)]
+    parts = [*({"media_type": media_type, "text": each} for each in texts),
+             *({"artifact_ref": each} for each in artifacts)]  # fmt: skip
+    where = choose_place(call, project, space)
+    request = calls.contributions.append(
+        where,
+        kind,
+        parts=parts,
+        epistemic_posture=posture,
+        subject_refs=subjects or None,
+        source_refs=sources or None,
+        **keyed(key),
+    )
+    said = call.ask(request)
+    call.made(said, "contribution_id", text(said, "kind"), f"#{text(said, 'space_sequence')}")
+
+
+def _body(words: str | None, file: str | None) -> str:
+    """The text that is to be said. Raises `Trouble` (exit 2, or 8 for a file that cannot be read)."""
+    if (words is None) == (file is None):
+        raise click.UsageError("Give either a text (or - for stdin) or --file.")
+    if file is not None:
+        with open(file, "rb") as opened:
+            body = _decoded(opened.read(REQUEST_BYTES_MAX + 1), file)
+    elif words == "-":
+        body = _decoded(sys.stdin.buffer.read(REQUEST_BYTES_MAX + 1), "stdin")
+    else:
+        body = cast(str, words)
+    if len(body) > INLINE_TEXT_SCALARS_MAX:
+        raise Trouble(
+            Exit.USAGE,
+            "too-long",
+            f"The text is longer than {INLINE_TEXT_SCALARS_MAX:,} characters, which is what a contribution's"
+            " text may have. Say it in several, or only the part that matters.",
+        )
+    return body
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data[:REQUEST_BYTES_MAX].decode() if len(data) <= REQUEST_BYTES_MAX else _too_long(name)
+    except UnicodeDecodeError as error:
+        raise Trouble(
+            Exit.USAGE, "not-utf-8", f"{name}: byte {error.start} is no UTF-8. Convert the text, or its part."
+        ) from error
+
+
+def _too_long(name: str) -> NoReturn:
+    raise Trouble(
+        Exit.USAGE,
+        "too-long",
+        f"{name} has more than {REQUEST_BYTES_MAX:,} bytes, which is what a request may have in all."
+        " Say it in several, or only the part that matters.",
+    )
+
+
+# --- read -------------------------------------------------------------------------------------------------
+@click.command()
+@click.option("--kind", type=click.Choice(KINDS), help="Only contributions of that kind.")
+@project_option
+@space_option
+@verb
+def read(call: Call, kind: str | None, project: str | None, space: str | None) -> None:
+    """Read what was said in a space, in its order, one line a contribution, and what became of each."""
+    where = choose_place(call, project, space)
+    withheld = 0
+    items: list[Record] = []
+    for page in whole_pages(
+        call,
+        lambda after, snapshot: calls.contributions.disposed_contribution_list(
+            where, kind=kind, after=after, snapshot=snapshot
+        ),
+    ):
+        items += cast(list[Record], page["items"])
+        withheld += sum(cast(int, each["count"]) for each in cast(list[Record], page["withheld"]))
+    if call.printer.as_json:
+        for item in items:
+            call.printer.object(item)
+    else:
+        call.printer.table(_HEADINGS, map(_line, items))
+    if withheld:
+        complain(f"{withheld} more are withheld from you.")
+
+
+def _line(item: Record) -> list[str]:
+    said = cast(Record, item["contribution"])
+    became = " ".join(text(each, "kind") for each in cast(list[Record], item["dispositions"]))
+    parts = (part_text(part) for part in cast(list[Record], said["body_parts"]))
+    what = cut(first_line(next(filter(None, parts), "")), _WHAT_COLUMNS)
+    members = [text(said, name) for name in ("space_sequence", "contribution_id", "kind", "author_actor_ref")]
+    return [*members, became, what]
+
+
+# --- relate -----------------------------------------------------------------------------------------------
+class Pin(NamedTuple):
+    """An object as a relation's end names it."""
+
+    object_ref: str
+    revision: int
+    digest: str
+
+
+@click.command()
+@click.argument("from_ref", metavar="FROM")
+@click.argument("kind", metavar="KIND", type=click.Choice(RELATIONS))
+@click.argument("to_ref", metavar="TO")
+@click.option("--rationale", metavar="ID", help="The contribution that says why.")
+@project_option
+@key_option
+@verb
+def relate(
+    call: Call,
+    from_ref: str,
+    kind: str,
+    to_ref: str,
+    rationale: str | None,
+    project: str | None,
+    key: str | None,
+) -> None:
+    """Relate the contribution (or relation) FROM to TO, as in `relate contrib-1 addresses contrib-2`.
+
+    KIND is addresses, supports, challenges, refines, qualifies, supersedes, depends_on, derived_from,
+    produced_by, quotes or evaluates. Both ends are pinned as they are now.
+    """
+    project_id = choose_project(call, project)
+    one, other = _find(call, project_id, from_ref), _find(call, project_id, to_ref)
+    where = calls.SpaceRef(project_id, text(one, "space_id"), text(one, "origin_branch_id"))
+    relation = call.ask(
+        calls.contributions.relation_assert(
+            where, kind, _pin(one), _pin(other), rationale_ref=rationale, **keyed(key)
+        )
+    )
+    call.made(relation, "relation_id", text(relation, "kind"))
+
+
+def _find(call: Call, project_id: str, ref: str) -> Record:
+    """A contribution or a relation of a project, by its id."""
+    if ref.startswith("rel-"):
+        return cast(Record, call.ask(calls.contributions.relation_show(project_id, ref))["relation"])
+    return call.ask(calls.contributions.contribution_show(project_id, ref))
+
+
+def _pin(record: Record) -> ObjectRef:
+    ref = text(record, "relation_id") or text(record, "contribution_id")
+    revision = cast(int, record["revision"])
+    digest = text(record, "content_digest") or text(record, "digest")
+    return cast("ObjectRef", Pin(ref, revision, digest))
