@@ -33,8 +33,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypedDict, TypeVar, Unpack, cast
 
 from tallystick import calls
-from tallystick.core import Write, encode, new_key
-from tallystick.errors import IdempotencyMismatch, LeaseLost, StaleLease, TransportError
+from tallystick.core import Write, encode, new_key, request_id
+from tallystick.errors import IdempotencyMismatch, LeaseLost, NotSendable, StaleLease, TransportError
 from tallystick.protocol import limits
 
 if TYPE_CHECKING:
@@ -276,11 +276,16 @@ def _result(operation: str, result: JsonValue) -> object:
 
 # --- asking -----------------------------------------------------------------------------------------------
 class Asked(NamedTuple):
-    """A question that was asked: it, the assembly with what it may be answered from, and the invocation."""
+    """A question that was asked: it, the assembly with what it may be answered from, and the invocation.
+
+    The invocation is as it was made; ``cursor`` is the project's just after that: what became of it comes
+    later.
+    """
 
     question: Contribution
     assembly: Assembly
     invocation: Invocation
+    cursor: str | None
 
 
 def ask(
@@ -301,29 +306,134 @@ def ask(
 
     Three commands, under ``<key>.question``, ``.assembly`` and ``.invocation``: who gives the same key and
     arguments again finds them done, or does what is missing. ``deadline`` is an RFC 3339 timestamp; without
-    it the invocation may run until a day after its question.
+    it the invocation may run until a day after its question. Before the first command all three are checked,
+    and that the evidence is in the space: what is wrong is refused (``NotSendable``, ``NotFound``) with
+    nothing written.
     """
-    key = key or new_key()
-    posted = client.append(space, "question", question_text, key=f"{key}.question").value
-    assembly = client.context_assembly_create(
-        space,
-        purpose,
-        required_refs=[posted, *evidence_refs],
-        trigger_refs=[posted],
-        audience_ref=deployment_id,
-        key=f"{key}.assembly",
-    ).value
-    invocation = client.invocation_create(
-        project,
-        space=space,
+    key = new_key() if key is None else key
+    question = calls.contributions.append(space, "question", question_text, key=f"{key}.question")
+
+    def assembly_of(posted: calls.Named) -> Write[Assembly]:
+        return calls.context.context_assembly_create(
+            space,
+            purpose,
+            required_refs=[posted, *evidence_refs],
+            trigger_refs=[posted],
+            audience_ref=deployment_id,
+            key=f"{key}.assembly",
+        )
+
+    def invocation_of(assembly: Assembly | None, until: str) -> Write[Invocation]:
+        return calls.invocations.invocation_create(
+            project,
+            space=space,
+            assembly=assembly,
+            deployment_id=deployment_id,
+            deployment_revision=deployment_revision,
+            deadline=until,
+            max_attempts=max_attempts,
+            key=f"{key}.invocation",
+        )
+
+    if not key:
+        raise NotSendable("$.meta.idempotency_key", "an empty key; leave it out, and one is made")
+    for call in (question, assembly_of(_ANY_ID), invocation_of(None, deadline or _ANY_TIME)):
+        _check_shape(call)
+    _check_deadline(deadline, lambda: _was_posted(client, space.project_id, question.key))
+    for ref in evidence_refs:
+        _check_evidence(client, space, calls.values.identifier(ref))
+    posted = client.reply(question).value
+    assembly = client.reply(assembly_of(posted)).value
+    until = deadline or _hours_after(posted.created_at, ASK_HOURS)
+    made = client.reply(invocation_of(assembly, until))
+    return Asked(posted, assembly, made.value, made.event_cursor)
+
+
+def ask_again(
+    client: Client,
+    ended: Invocation,
+    *,
+    deadline: str | None = None,
+    max_attempts: int | None = None,
+    key: str | None = None,
+) -> Asked:
+    """Another invocation on the assembly of one that has ended, of the same deployment. Raises ValueError
+    where that one has no assembly.
+    """
+    if not ended.context_assembly_ref:
+        raise ValueError(f"the invocation {ended.invocation_id} has no assembly to be answered from again")
+    _check_deadline(deadline, lambda: False)
+    assembly = client.context_assembly_show(ended.project_id, ended.context_assembly_ref)
+    question = client.contribution_show(ended.project_id, assembly.trigger_refs[0])
+    deployment = client.deployment_show(ended.assistant_deployment_id)
+    options: calls.WriteOptions = {} if key is None else {"key": key}
+    made = client.invocation_create(
+        ended.project_id,
+        space=calls.SpaceRef(assembly.project_id, assembly.space_id, assembly.branch_id),
         assembly=assembly,
-        deployment_id=deployment_id,
-        deployment_revision=deployment_revision,
-        deadline=deadline or _hours_after(posted.created_at, ASK_HOURS),
+        deployment_id=ended.assistant_deployment_id,
+        deployment_revision=deployment.revision,
+        deadline=deadline or _hours_after(_now(), ASK_HOURS),
         max_attempts=max_attempts,
-        key=f"{key}.invocation",
-    ).value
-    return Asked(posted, assembly, invocation)
+        **options,
+    )
+    return Asked(question, assembly, made.value, made.event_cursor)
+
+
+# --- checked before anything is written -------------------------------------------------------------------
+_ANY_ID: Final = "contrib-" + 32 * "0"
+_ANY_TIME: Final = "2100-01-01T00:00:00Z"
+
+
+def _check_shape(call: Write[T]) -> None:
+    """The shape of a command as the daemon judges it, without asking it. Raises ``NotSendable``."""
+    from tallystick.core import prepare
+    from tallystick.protocol.envelope import decode_request
+    from tallystick.protocol.operation import Socket
+    from tallystick.protocol.problems import Refusal
+
+    try:
+        decode_request(prepare(call, "replace").line, Socket.CLIENT)
+    except Refusal as refusal:
+        raise NotSendable(call.operation, f"{refusal.problem.detail} Nothing was sent.") from None
+
+
+def _check_deadline(deadline: str | None, is_done: Callable[[], bool]) -> None:
+    """That it is a time to come, unless it was asked before. Raises ``NotSendable``."""
+    from datetime import datetime
+
+    if deadline is None:
+        return
+    try:
+        moment = datetime.fromisoformat(deadline)
+    except ValueError:
+        raise NotSendable("deadline", f"{deadline!r} is no RFC 3339 timestamp. Nothing was sent.") from None
+    if moment.tzinfo is None or (moment <= datetime.now(moment.tzinfo) and not is_done()):
+        raise NotSendable("deadline", f"{deadline} is no time to come; name a later one. Nothing was sent.")
+
+
+def _was_posted(client: Client, project_id: str, key: str | None) -> bool:
+    """Whether a contribution was appended under the key: its event names the request."""
+    wanted = request_id(key or "")
+    appended = client.events(project_id, type_prefixes=["dev.kovee.space.contribution-appended"])
+    return any(event.correlation_ref == wanted for event in appended)
+
+
+def _check_evidence(client: Client, space: calls.AnySpace, ref: str) -> None:
+    """That it is in the space. Raises ``NotFound``, and ``NotSendable``."""
+    project = space.project_id
+    if ref.startswith("rel-"):
+        found = client.relation_show(project, ref).relation.space_id
+    else:
+        found = client.contribution_show(project, ref).space_id
+    if found != space.space_id:
+        raise NotSendable("evidence_refs", f"{ref} is in another space, {found}. Nothing was sent.")
+
+
+def _now() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _hours_after(timestamp: str, hours: int) -> str:

@@ -19,7 +19,8 @@ from tallystick import calls
 from tallystick.base import ClientBase, Keeping, Resumed, has_news
 from tallystick.calls.any_operation import by_name
 from tallystick.calls.descriptors import Blocking
-from tallystick.core import HELLO, Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
+from tallystick.calls.service import GREETING
+from tallystick.core import Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
 from tallystick.errors import ClientClosed, OtherStore, ProblemError
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class Lane:
         if not self._is_admitted(connection, exchange, remaining):
             return False
         if connection.store is None:
-            connection.store = exchange.introduced(connection.round_trip(HELLO, remaining), monotonic())
+            connection.store = exchange.introduced(connection.round_trip(GREETING, remaining), monotonic())
         if connection.store is None:
             return False
         exchange.meets(connection.store)

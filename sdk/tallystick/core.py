@@ -237,7 +237,7 @@ def prepare(call: Call[T], text_policy: TextPolicy = "refuse") -> Request:
         if not key:
             raise NotSendable("$.meta.idempotency_key", "an empty key; leave it out, and one is made")
         envelope["meta"] = _present(
-            request_id=_request_id(key),
+            request_id=request_id(key),
             idempotency_key=key,
             expected_revision=call.expected_revision,
             causation_event_ref=call.causation_event_ref,
@@ -269,7 +269,7 @@ def _present(**members: object) -> dict[str, object]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _request_id(key: str) -> str:
+def request_id(key: str) -> str:
     """From the key, so that a retry by another process sends the same bytes."""
     if len(key) <= limits.IDENTIFIER_BYTES_MAX - 4:
         return f"req-{key}"
@@ -343,20 +343,6 @@ class Credential:
         return f"Credential({self.actor}, redacted)"
 
 
-def _hello() -> bytes:
-    """The line that each connection begins with; its reply names the store."""
-    arguments = {
-        "supported_versions": [VERSION],
-        "implementation": "tallystick",
-        "implementation_version": VERSION,
-        "requested_features": [],
-    }
-    return encode({"version": VERSION, "op": "hello", "args": arguments})
-
-
-HELLO: Final = _hello()
-
-
 # --- framing ----------------------------------------------------------------------------------------------
 class ReplyBuffer:
     """Bytes of one connection on their way to being a reply line; no byte is scanned twice."""
@@ -409,7 +395,7 @@ class Exchange:
     The driver does this, until ``answered`` gives an answer or something is raised::
 
         connect             on OSError: connect_failed(error), then wait pause()
-        introduced(line)    on a new connection: the reply to HELLO; None: wait pause()
+        introduced(line)    on a new connection: the reply to GREETING; None: wait pause()
         meets(store)        before each try; then, where is_kept is false, keep(store)
         sending()           before the first byte leaves
         send, receive       on OSError or end of file: broken(error), then wait pause()
@@ -462,8 +448,8 @@ class Exchange:
             self._fail(Unreachable, unreachable(self.path, error), error)
 
     def introduced(self, line: bytes, now: float) -> str | None:
-        """The reply to ``HELLO``: the id of the daemon's store, None where it said to come again. Raises any
-        other problem.
+        """The reply to ``calls.service.GREETING``: the id of the daemon's store, None where it said to come
+        again. Raises any other problem.
         """
         try:
             reply = parse_reply(line)

@@ -107,6 +107,7 @@ def serve(
     *,
     wait_ms: int = limits.WAIT_MS_MAX,
     stop: threading.Event | None = None,
+    on_success: Callable[[Invocation], None] | None = None,
     on_failure: Callable[[Invocation, Exception], None] | None = None,
     **options: Unpack[RunOptions],
 ) -> None:
@@ -114,7 +115,8 @@ def serve(
 
     It sleeps in the daemon while there is none, and survives the daemon's restarts as ``run_one`` does. What
     an assistant raises ends its attempt and not the loop, and so does its wish to end the process:
-    ``on_failure`` is told, with the invocation as it was claimed; without it the error is logged. An
+    ``on_failure`` is told, with the invocation as it was claimed; without it the error is logged.
+    ``on_success`` is told each invocation that was answered. An
     interrupt from the keyboard ends both. Returns when ``stop`` is set, which is looked at between two
     invocations and after each ``wait_ms``. Raises ``TransportError`` where the daemon stays away longer than
     ``deadline_seconds``, and ``ProblemError`` where it refuses to give anything.
@@ -127,11 +129,14 @@ def serve(
             if claim is None:
                 continue
             try:
-                run.answer(worker, claim)
+                answered = run.answer(worker, claim)
             except Exception as error:
                 if error is run.away:
                     raise
                 tell(claim.invocation, error)
+            else:
+                if on_success is not None:
+                    on_success(answered)
 
 
 class _Run:

@@ -30,7 +30,8 @@ from tallystick.base import ClientBase, Keeping, Resumed, has_news
 from tallystick.calls.any_operation import by_name
 from tallystick.calls.descriptors import Async
 from tallystick.calls.methods import ClientMethods, WorkerMethods
-from tallystick.core import HELLO, Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
+from tallystick.calls.service import GREETING
+from tallystick.core import Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
 from tallystick.errors import ClientClosed, CursorExpired, OtherStore, ProblemError
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class Lane:
         if not await self._is_admitted(connection, exchange):
             return False
         if connection.store is None:
-            connection.store = exchange.introduced(await connection.round_trip(HELLO), trio.current_time())
+            connection.store = exchange.introduced(await connection.round_trip(GREETING), trio.current_time())
         if connection.store is None:
             return False
         exchange.meets(connection.store)

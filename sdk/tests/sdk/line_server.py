@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple, Self
 
-from tallystick.core import HELLO
+from tallystick.calls.service import GREETING
 
 Act = Callable[[socket.socket, bytes], None]
 
@@ -118,7 +118,7 @@ class LineServer:
                 self.changed.notify_all()
 
     def _play(self, number: int, connected: socket.socket, line: bytes) -> None:
-        if line == HELLO:
+        if line == GREETING:
             connected.sendall(ok({"installation_id": self.store}))
             return
         with self.changed:
