@@ -36,6 +36,7 @@ from tallystick.errors import (
 from tallystick.paths import resolve
 
 if TYPE_CHECKING:
+    from tallystick.forgetting import Forgotten
     from tallystick.keystore import KeyStore, Pending, Slot
     from tallystick.protocol.ijson import JsonValue
 
@@ -206,6 +207,16 @@ class ClientBase:
         except ValueError as fault:
             raise self._unreadable(request, fault) from fault
         return Reply(value, answer.revision, answer.event_cursor, request.key, tries)
+
+    def _forget(self, words: frozenset[str] | None) -> Forgotten | None:
+        """What was erased leaves this user's key stores. Touches the disk."""
+        if words is None:
+            return None
+        from tallystick.forgetting import Forgotten, forget
+
+        if not words:
+            return Forgotten(0, ("no key store was looked through: the words could not be read any more",))
+        return forget(self.paths.state_dir, words, self.store)
 
     def _raw(self, request: Request, answer: Answer, tries: int) -> Reply[JsonValue]:
         return Reply(answer.result, answer.revision, answer.event_cursor, request.key, tries)

@@ -19,7 +19,6 @@ from tallystick import calls
 from tallystick.base import ClientBase, Keeping, Resumed, has_news
 from tallystick.calls.any_operation import by_name
 from tallystick.calls.descriptors import Blocking
-from tallystick.calls.service import GREETING
 from tallystick.core import Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
 from tallystick.errors import ClientClosed, OtherStore, ProblemError
 
@@ -173,6 +172,8 @@ class Lane:
         if not self._is_admitted(connection, exchange, remaining):
             return False
         if connection.store is None:
+            from tallystick.calls.service import GREETING
+
             connection.store = exchange.introduced(connection.round_trip(GREETING, remaining), monotonic())
         if connection.store is None:
             return False
@@ -257,14 +258,27 @@ class BlockingClient(ClientBase, Blocking):
     def reply(self, call: Call[T]) -> Reply[T]:
         """What a call is answered; the methods of this class are this, for the calls of ``calls``."""
         request = self._prepare(call)
+        words = self._erased(call)
         answer, tries = self._run(request, call.deadline_seconds, own_key=call.key is not None)
-        return self._reply(call, request, answer, tries)
+        return self._reply(call, request, answer, tries)._replace(forgotten=self._forget(words))
 
     def raw(self, call: Call[T]) -> Reply[JsonValue]:
         """The same with the result as parsed JSON: without importing the types of records."""
         request = self._prepare(call)
+        words = self._erased(call)
         answer, tries = self._run(request, call.deadline_seconds, own_key=call.key is not None)
-        return self._raw(request, answer, tries)
+        return self._raw(request, answer, tries)._replace(forgotten=self._forget(words))
+
+    def _erased(self, call: Call[T]) -> frozenset[str] | None:
+        """The words that a call is about to erase; None where it erases nothing."""
+        if call.erases is None:
+            return None
+        from tallystick.forgetting import strings
+
+        try:
+            return frozenset(strings(self.raw(call.erases).value))
+        except ProblemError:
+            return frozenset()
 
     def resume(self) -> list[Resumed]:
         """Send again what is pending: the same bytes under the same keys, as the same actor.

@@ -50,6 +50,7 @@ from tallystick.protocol import limits
 from tallystick.protocol.uuid7 import Uuid7
 
 if TYPE_CHECKING:
+    from tallystick.forgetting import Forgotten
     from tallystick.protocol.ijson import JsonValue
     from tallystick.protocol.problems import Problem
 
@@ -104,6 +105,7 @@ class Call(Generic[T_co]):
         "arguments",
         "causation_event_ref",
         "deadline_seconds",
+        "erases",
         "expected_revision",
         "ext",
         "key",
@@ -146,6 +148,8 @@ class Call(Generic[T_co]):
         self.ext = ext
         self.deadline_seconds = deadline_seconds
         self.wait_seconds = wait_seconds
+        self.erases: Read[object] | None = None
+        """What reads the content that this call erases: it is to leave the key stores too."""
 
     def value(self, result: JsonValue) -> T_co:
         """The result as its type. Raises ``Misshapen`` (a ValueError) where it does not have that shape."""
@@ -170,7 +174,7 @@ class Reply(NamedTuple, Generic[T]):
     ``value`` is the record. ``revision`` is that of the aggregate that the command changed (an append's is
     the space's) and ``event_cursor`` the position just after the command's last event, each None where the
     operation has none. ``key`` is the idempotency key that it went under, ``tries`` how often this call
-    sent it.
+    sent it. ``forgotten`` is what of erased content was cleared in this user's key stores.
     """
 
     value: T
@@ -178,6 +182,7 @@ class Reply(NamedTuple, Generic[T]):
     event_cursor: str | None
     key: str | None
     tries: int
+    forgotten: Forgotten | None = None
 
 
 class Try(NamedTuple):

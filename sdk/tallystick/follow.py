@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from tallystick.protocol.ijson import JsonValue
 
 _FORMAT: Final = "tallystick-cursor"
-_FIRST_LINE_BYTES_MAX: Final = 1 << 16
-"""More than the longest filter needs."""
 _REWRITE_BYTES: Final = 1 << 16
 """A cursor file that is larger is rewritten at the end of a page: only its last line counts."""
 
@@ -218,7 +216,7 @@ class CursorStore:
 
     def _check_first_line(self, header: dict[str, object]) -> None:
         """Reads no more of a file than its first line before it is known for one of ours."""
-        data = os.pread(self._descriptor, _FIRST_LINE_BYTES_MAX, 0)
+        data = os.pread(self._descriptor, journal.LINE_BYTES_MAX, 0)
         if not data:
             raise CursorStoreError(self._cut("it is empty"))
         first = next(journal.lines(data), None)

@@ -24,6 +24,8 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 MODE: Final = 0o600
+LINE_BYTES_MAX: Final = 1 << 16
+"""More than a first line ever has; read before a file is known for one of ours."""
 _CHECK_CHARS: Final = 9
 _FULLFSYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)
 """macOS: fsync alone leaves the bytes in the drive's cache."""

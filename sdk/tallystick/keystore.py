@@ -29,8 +29,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from tallystick import journal
@@ -84,6 +84,16 @@ def path_for(paths: Paths, actor: str) -> str:
     name = "".join(c if c.isalnum() or c in "-_." else f"%{ord(c):02x}" for c in actor)
     daemon = hashlib.sha256(os.fsencode(paths.runtime_dir)).hexdigest()[:16]
     return os.path.join(paths.state_dir, f"keys-{name}-{daemon}.log")
+
+
+def actor_of(path: str) -> str:
+    """Whose key store stands at the path. Raises OSError, also where it says nobody's."""
+    with open(path, "rb") as file:
+        first = next(journal.lines(file.readline(journal.LINE_BYTES_MAX)), None)
+    actor = None if first is None else first.members.get("actor")
+    if not isinstance(actor, str):
+        raise OSError(0, "its first line does not say whose key store it is")
+    return actor
 
 
 class KeyStore:
@@ -156,6 +166,23 @@ class KeyStore:
         with self._file() as descriptor:
             line = _find(journal.read(descriptor), pending.request, pending.store)
             return None if line is None else Slot(line, True)
+
+    def forget(self, matches: Callable[[str, str], bool]) -> int:
+        """Overwrite the pending requests that match, of which ``matches`` is given the line and the store's
+        id; how many they were. On the disk when it returns, and without a digest to test guesses with.
+        """
+        if not os.path.exists(self.path):
+            return 0
+        with self._file() as descriptor:
+            with suppress(FileNotFoundError):  # what a crash left of a rewriting
+                os.unlink(f"{self.path}.new")
+            found = [line for line in journal.lines(journal.read(descriptor)) if _is_open(line)]
+            hit = [line for line in found if matches(str(line.members["request"]), _store(line))]
+            for line in hit:
+                kept = journal.encode(_answered(line.members, _NO_DIGEST), line.length)
+                journal.write(descriptor, kept, line.offset)
+            journal.sync(descriptor)
+            return len(hit)
 
     def close(self) -> None:
         """Close the file; a later use opens it again."""

@@ -30,7 +30,6 @@ from tallystick.base import ClientBase, Keeping, Resumed, has_news
 from tallystick.calls.any_operation import by_name
 from tallystick.calls.descriptors import Async
 from tallystick.calls.methods import ClientMethods, WorkerMethods
-from tallystick.calls.service import GREETING
 from tallystick.core import Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
 from tallystick.errors import ClientClosed, CursorExpired, OtherStore, ProblemError
 
@@ -177,6 +176,8 @@ class Lane:
         if not await self._is_admitted(connection, exchange):
             return False
         if connection.store is None:
+            from tallystick.calls.service import GREETING
+
             connection.store = exchange.introduced(await connection.round_trip(GREETING), trio.current_time())
         if connection.store is None:
             return False
@@ -269,9 +270,26 @@ class AsyncClient(ClientBase, Async):
 
     async def _reply_on(self, call: Call[T], lane: Lane, store: str | None = None) -> Reply[T]:
         request = self._prepare(call)
+        words = await self._erased(call, lane)
         keeping = self._keeping(request, own_key=call.key is not None)
         answer, tries = await self._send(request, call.deadline_seconds, keeping, lane, store)
-        return self._reply(call, request, answer, tries)
+        reply = self._reply(call, request, answer, tries)
+        if words is None:
+            return reply
+        return reply._replace(forgotten=await trio.to_thread.run_sync(self._forget, words))
+
+    async def _erased(self, call: Call[T], lane: Lane) -> frozenset[str] | None:
+        """The words that a call is about to erase; None where it erases nothing."""
+        if call.erases is None:
+            return None
+        from tallystick.forgetting import strings
+
+        request = self._prepare(call.erases)
+        try:
+            answer, _ = await self._send(request, call.deadline_seconds, None, lane, None)
+        except ProblemError:
+            return frozenset()
+        return frozenset(strings(answer.result))
 
     async def _send(
         self,
