@@ -91,7 +91,7 @@ def choose_place(call: Call, project: str | None, space: str | None) -> calls.Sp
     return space_ref(choose_space(call, choose_project(call, project), space))
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
     """A name as it is looked up: one name may be typed in two ways that look the same (Unicode's NFC)."""
     return name if name.isascii() else normalize("NFC", name)
 
@@ -99,9 +99,9 @@ def _folded(name: str) -> str:
 def _only(found: list[Record], wanted: str | None, what: str, name: str, hint: str) -> Record:
     matching = found
     if wanted is not None:
-        same = _folded(wanted)
+        same = folded(wanted)
         matching = [
-            each for each in found if wanted == each.get(f"{what}_id") or same == _folded(text(each, name))
+            each for each in found if wanted == each.get(f"{what}_id") or same == folded(text(each, name))
         ]
     if len(matching) == 1:
         return matching[0]
