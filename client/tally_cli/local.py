@@ -25,6 +25,7 @@ from tallystick.runner import RunOptions, run_one
 
 HELD_SECONDS_MAX = 86_400.0
 """A lease runs no longer, so who waits for one waits no longer."""
+_COUNTDOWN_SECONDS = 5
 _STDOUT, _STDERR = 1, 2
 
 
@@ -117,12 +118,13 @@ def options_of(call: Call) -> RunOptions:
 
 
 def countdown(call: Call) -> Callable[[int], None]:
-    """Tells on stderr for how long a lease is held, each number of seconds once."""
+    """Tells on stderr for how long a lease is held: at once, and then every few seconds."""
     told: set[int] = set()
 
     def tell(seconds: int) -> None:
-        if seconds not in told and not call.printer.as_json:
-            told.add(seconds)
+        step = seconds // _COUNTDOWN_SECONDS
+        if step not in told and not call.printer.as_json:
+            told.add(step)
             complain(f"Another attempt has it for {seconds} s more; waiting for its lease to run out.")
 
     return tell

@@ -10,6 +10,8 @@ import pytest
 from tally_program import Tally
 
 from tally_cli.exits import Exit
+from tallystick import WorkerClient
+from tallystick.protocol.limits import LEASE_TERM_SECONDS_MIN
 
 ASSISTANT = '''
 import atexit, os, signal, subprocess, sys
@@ -177,6 +179,18 @@ def test_an_invocation_is_run_and_retried(tally: Tally, mine: str) -> None:
     assert told["answer"]["body_parts"][0]["text"] == "1 items"
     states = [found["state"] for found in tally.ok("invocation", "list", "--json").objects]
     assert states == ["failed", "succeeded"]
+
+
+def test_a_held_lease_is_shown_as_a_countdown_and_waited_out(tally: Tally, mine: str) -> None:
+    """A worker took it and died: under our own key its lease is waited out, elsewhere it is said at once."""
+    waiting = tally.id("ask", "why?", "--key", "k-1", "--space", mine)
+    with WorkerClient(str(tally.runtime_dir)) as worker:
+        worker.claim(waiting, term_seconds=LEASE_TERM_SECONDS_MIN)
+    at_once = tally("invocation", "run", waiting, *running("Counts"))
+    assert (at_once.code, "is held by another attempt" in at_once.err) == (Exit.PROBLEM, True)
+    done = tally.ok("ask", "why?", "--key", "k-1", *running("Counts"), "--space", mine)
+    assert "s more; waiting" in done.err
+    assert tally.ok("show", done.out.strip(), "--raw").out.startswith("1 items")
 
 
 def test_serve_goes_on_until_it_is_told_to_end(tally: Tally, mine: str) -> None:
