@@ -86,9 +86,9 @@ class InvocationContext:
     """What an assistant has of the invocation that it runs.
 
     ``invocation`` is its record, ``assembly`` the context assembly (None where it has none), ``items`` the
-    assembly's contributions in its order, ``last_contribution`` what was contributed last. ``lost`` is set
-    once another attempt holds the invocation or it has ended; every step then raises it. ``away`` is what the
-    last step raised that the daemon did not answer.
+    assembly's contributions in its order, ``last_contribution`` what was contributed last, by this attempt or
+    one before it. ``lost`` is set once another attempt holds the invocation or it has ended; every step then
+    raises it. ``away`` is the last error of a step that the daemon did not answer.
     """
 
     def __init__(self, worker: WorkerClient, claim: InvocationClaim) -> None:
@@ -107,9 +107,14 @@ class InvocationContext:
         """What was done under the invocation before this attempt; the last of very many steps come without
         their result, and are not known here.
         """
+        from tallystick.protocol.families.contributions import Contribution
+
         for step in progress.steps:
             if step.reply:
-                self._done[step.operation_key] = _result(step.operation, step.reply.result)
+                result = _result(step.operation, step.reply.result)
+                self._done.setdefault(step.operation_key, result)
+                if isinstance(result, Contribution):
+                    self.last_contribution = result
 
     @property
     def question(self) -> Contribution | None:

@@ -478,6 +478,10 @@ def test_a_later_attempt_finds_the_steps_of_an_earlier_one_done(
 
     assert run_one(Again(), identifier, runtime_dir=tallyd.runtime_dir).state == "succeeded"
     assert syntheses(client, space) == ["first words"]
+    (said,) = client.contributions(space, kind="synthesis")
+    (ended,) = client.events(asked.invocation.project_id, type_prefixes=["dev.kovee.invocation.succeeded"])
+    assert isinstance(ended.payload, dict)
+    assert ended.payload["result_ref"] == said.contribution_id
     assert len(relations(client, asked.invocation.project_id)) == 1
 
 
