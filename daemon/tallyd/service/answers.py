@@ -7,6 +7,7 @@ import logging
 from tallyd.admission import Speaker
 from tallyd.door import Channel
 from tallyd.families.shared.results import FileIO, Served
+from tallyd.store.lacks import lack_of
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import encode_ok, encode_problem
 from tallystick.protocol.problems import Refusal, internal
@@ -39,11 +40,13 @@ def served(found: Served) -> bytes:
 
 
 def done(io: FileIO) -> bytes:
-    """The line of a read whose file I/O is done here: on a thread."""
+    """The line of a read whose file I/O is done here: on a thread. Raises what the system would not give."""
     try:
         return served(io())
     except Refusal as refusal:
         return refused(refusal)
-    except Exception:
+    except Exception as error:
+        if lack_of(error) is not None:
+            raise
         logger.exception("reading or writing an artifact's file failed, which is a defect")
         return refused(internal("an artifact's file could not be used; the daemon's log says why"))
