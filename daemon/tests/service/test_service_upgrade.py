@@ -171,8 +171,9 @@ def test_a_supervisor_hears_of_each_step(home: Place, supervisor: socket.socket)
     assert steps[1:4] == ["verifying the copy", "writing the copy to the disk", "migration 0008_open_states"]
     assert steps[4:] == [
         "migration 0009_invocations_due",
-        "checking the references of agents", "checking the references of erasures",
-        "checking the references of invocations", "committing the migrations",
+        "checking the references of agents", "checking the references of attempts",
+        "checking the references of erasures", "checking the references of invocations",
+        "committing the migrations",
     ]  # fmt: skip
     assert not os.path.exists(home.paths.starting)
 
