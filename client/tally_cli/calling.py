@@ -17,6 +17,7 @@ from tally_cli.starting import answers, ensure_running, not_running
 from tallystick.calls import WriteOptions
 from tallystick.core import OWNER, Reply
 from tallystick.core import Call as Request
+from tallystick.errors import Invalid, StaleRevision
 from tallystick.paths import Paths, resolve
 
 if TYPE_CHECKING:
@@ -98,6 +99,20 @@ class Call:
         """The result of a call, an object as parsed JSON."""
         return self.reply(request).value
 
+    def change(self, request: "Request[object]", done: "Callable[[], Record | None]") -> Record:
+        """What a command made of an object; where it was refused since it was done already, the object.
+
+        `done` is asked after a refusal alone: the record as it is, where it is as the command would leave it,
+        else None. It is told with the member ``already``.
+        """
+        try:
+            return self.ask(request)
+        except (Invalid, StaleRevision):
+            record = done()
+            if record is None:
+                raise
+            return {**record, "already": True}
+
     def tell_all(self, records: Iterable[Record], members: tuple[str, ...]) -> None:
         """Tell of a list: each record as JSON, or of each these members, as a row."""
         if self.printer.as_json:
@@ -108,13 +123,18 @@ class Call:
         self.printer.table(headings, [[_cell(record, member) for member in members] for record in records])
 
     def made(self, record: Record, id_member: str, *more: str) -> None:
-        """Tell of something new: JSON as it is, into a pipe its id alone, on a terminal more beside it."""
+        """Tell of something new: JSON as it is, into a pipe its id alone, on a terminal more beside it.
+
+        Of what was done already, people are told that it was.
+        """
         if self.printer.as_json:
             self.printer.object(record)
         elif self.printer.people:
             self.printer.row(text(record, id_member), *more)
         else:
             self.printer.row(text(record, id_member))
+        if record.get("already") and not self.printer.as_json:
+            complain(f"{text(record, id_member)} was so already; nothing was changed.")
 
     def reply(self, request: "Request[object]") -> "Reply[Record]":
         """The whole reply to a call, its value as parsed JSON."""

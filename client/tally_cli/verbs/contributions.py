@@ -9,7 +9,7 @@ import click
 
 from tally_cli.bodies import part_text
 from tally_cli.calling import Call, Record, key_option, keyed, text, verb
-from tally_cli.choosing import choose_place, choose_project, project_option, space_option, whole_pages
+from tally_cli.choosing import choose_place, found_in, project_option, space_option, whole_pages
 from tally_cli.exits import Exit
 from tally_cli.output import complain, cut, first_line
 from tally_cli.shown import in_project
@@ -36,7 +36,7 @@ _WHAT_COLUMNS: Final = 60
 
 def _relation(call: Call, ref: str, project: str | None) -> Record:
     """A relation with its dispositions beside its own members."""
-    found = call.ask(calls.contributions.relation_show(choose_project(call, project), ref))
+    _, found = found_in(call, project, lambda place: calls.contributions.relation_show(place, ref))
     return {**cast(Record, found["relation"]), "dispositions": found["dispositions"]}
 
 
@@ -104,6 +104,8 @@ def _body(words: str | None, file: str | None) -> str:
         body = _decoded(sys.stdin.buffer.read(REQUEST_BYTES_MAX + 1), "stdin")
     else:
         body = cast(str, words)
+    if not body.strip():
+        raise Trouble(Exit.USAGE, "empty", "The text is empty: there is nothing to say. Nothing was sent.")
     if len(body) > INLINE_TEXT_SCALARS_MAX:
         raise Trouble(
             Exit.USAGE,
@@ -200,8 +202,8 @@ def relate(
     KIND is addresses, supports, challenges, refines, qualifies, supersedes, depends_on, derived_from,
     produced_by, quotes or evaluates. Both ends are pinned as they are now.
     """
-    project_id = choose_project(call, project)
-    one, other = _find(call, project_id, from_ref), _find(call, project_id, to_ref)
+    project_id, one = find_said(call, project, from_ref)
+    _, other = find_said(call, project_id, to_ref)
     where = calls.SpaceRef(project_id, text(one, "space_id"), text(one, "origin_branch_id"))
     relation = call.ask(
         calls.contributions.relation_assert(
@@ -211,11 +213,12 @@ def relate(
     call.made(relation, "relation_id", text(relation, "kind"))
 
 
-def _find(call: Call, project_id: str, ref: str) -> Record:
-    """A contribution or a relation of a project, by its id."""
+def find_said(call: Call, project: str | None, ref: str) -> tuple[str, Record]:
+    """A contribution or a relation by its id, and the project that it is in."""
     if ref.startswith("rel-"):
-        return cast(Record, call.ask(calls.contributions.relation_show(project_id, ref))["relation"])
-    return call.ask(calls.contributions.contribution_show(project_id, ref))
+        place, found = found_in(call, project, lambda each: calls.contributions.relation_show(each, ref))
+        return place, cast(Record, found["relation"])
+    return found_in(call, project, lambda each: calls.contributions.contribution_show(each, ref))
 
 
 def _pin(record: Record) -> ObjectRef:

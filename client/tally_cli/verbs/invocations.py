@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from tally_cli.calling import Call, key_option, keyed, text, verb
-from tally_cli.choosing import choose_project, choose_space, pages, project_option
+from tally_cli.choosing import choose_project, choose_space, found_in, pages, project_option
 from tally_cli.shown import in_project
 from tallystick import calls
 
@@ -51,6 +51,8 @@ def invocation_cancel(
     call: Call, invocation: str, reason: str | None, project: str | None, key: str | None
 ) -> None:
     """Cancel an INVOCATION that has not ended: its worker writes nothing more. What it wrote stands."""
-    project_id = choose_project(call, project)
+    project_id, _ = found_in(
+        call, project, lambda place: calls.invocations.invocation_show(place, invocation)
+    )
     ended = call.ask(calls.invocations.invocation_cancel(project_id, invocation, reason=reason, **keyed(key)))
     call.made(ended, "invocation_id", text(ended, "state"))
