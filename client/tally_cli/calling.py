@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 
+from tally_cli.exits import Exit
 from tally_cli.output import Printer, complain
 from tally_cli.starting import answers, ensure_running, not_running
+from tally_cli.trouble import Trouble
+from tally_cli.waiting import Waiting
+from tallystick import __version__, calls
 from tallystick.calls import WriteOptions
 from tallystick.core import OWNER, Reply
 from tallystick.core import Call as Request
-from tallystick.errors import Invalid, StaleRevision
+from tallystick.errors import Invalid, StaleRevision, UnknownOp
 from tallystick.paths import Paths, resolve
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ class Call:
         self, *, as_json: bool, may_start: bool, data_dir: str | None, runtime_dir: str | None
     ) -> None:
         self.printer = Printer(as_json=as_json)
+        self.waiting = Waiting(None if as_json else complain)
         self.may_start = may_start
         self._data_dir = data_dir
         self._runtime_dir = runtime_dir
@@ -90,7 +95,11 @@ class Call:
         elif not answers(self.paths.client_socket):
             raise not_running(self.paths)
         client = kind(
-            self.paths.runtime_dir, self.paths.data_dir, actor=self.actor, credential=self.credential
+            self.paths.runtime_dir,
+            self.paths.data_dir,
+            actor=self.actor,
+            credential=self.credential,
+            patience=self.waiting.goes_on,
         )
         click.get_current_context().call_on_close(client.close)
         return client
@@ -137,8 +146,25 @@ class Call:
             complain(f"{text(record, id_member)} was so already; nothing was changed.")
 
     def reply(self, request: "Request[object]") -> "Reply[Record]":
-        """The whole reply to a call, its value as parsed JSON."""
-        return cast("Reply[Record]", self.caller.raw(request))
+        """The whole reply to a call, its value as parsed JSON. Raises `Trouble` where the daemon that runs is
+        another version, and does not know the operation.
+        """
+        caller = self.caller
+        try:
+            with self.waiting.told(f"the daemon's answer to {request.operation}"):
+                return cast("Reply[Record]", caller.raw(request))
+        except UnknownOp as error:
+            raise self._other_version(error) from error
+
+    def _other_version(self, error: UnknownOp) -> Trouble:
+        """Which daemon runs, and how another one is started."""
+        theirs = text(cast(Record, self.caller.raw(calls.service.hello()).value), "implementation_version")
+        words = (
+            f"The daemon that runs does not know {error.operation}: it is tallyd {theirs}, and this is tally"
+            f" {__version__}. `tally down` and `tally up` start the one that belongs to this tally; under a"
+            " service manager, restart its unit."
+        )
+        return Trouble(Exit.PROBLEM, error.kind, words, operation=error.operation, daemon_version=theirs)
 
 
 def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:

@@ -127,7 +127,7 @@ def first_line(text: str) -> str:
 
 def complain(message: str) -> None:
     """Words to stderr, made visible."""
-    with suppress(BrokenPipeError):  # nobody is left to hear it; the exit code still tells
+    with suppress(OSError):  # nobody is left to hear it, or no room; the exit code still tells
         sys.stderr.write(visible_block(message) + "\n")
         sys.stderr.flush()
 
@@ -151,5 +151,7 @@ def _nowhere() -> TextIO:
 
 
 def abandon_stdout() -> None:
-    """After its reader has gone: the interpreter flushes stdout at its end, and must not complain."""
+    """After its reader has gone, or its disk is full: the interpreter flushes stdout at its end, and must not
+    complain.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

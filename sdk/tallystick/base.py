@@ -18,6 +18,7 @@ from tallystick.core import (
     Credential,
     Exchange,
     Observer,
+    Patience,
     Reply,
     Request,
     Surface,
@@ -65,6 +66,7 @@ class ClientBase:
         key_store: KeyStore | Literal["default"] | None = DEFAULT_STORE,
         text_policy: TextPolicy = "refuse",
         observer: Observer | None = None,
+        patience: Patience | None = None,
     ) -> None:
         self.paths = resolve(data_dir, runtime_dir)
         self.path = self.paths.worker_socket if self.surface == "worker" else self.paths.client_socket
@@ -73,6 +75,7 @@ class ClientBase:
         self.deadline_seconds = deadline_seconds
         self.text_policy: TextPolicy = text_policy
         self._observer = observer
+        self._patience = patience
         self._key_store = self._default_store() if key_store == DEFAULT_STORE else key_store
         self._set_up()
 
@@ -95,6 +98,7 @@ class ClientBase:
             seconds=self.deadline_seconds if seconds is None else seconds,
             sent_before=slot is not None and slot.was_there,
             observer=self._observer,
+            patience=self._patience,
         )
 
     def _prepare(self, call: Call[T]) -> Request:

@@ -126,6 +126,7 @@ RECOVERY: Final[dict[Kind, tuple[str, type[Struct]]]] = {
 EXT_HEAD: Final = "dev.tallystick.head"
 EXT_EPOCH: Final = "dev.tallystick.epoch"
 EXT_OUTCOME: Final = "dev.tallystick.outcome"
+EXT_DISK: Final = "dev.tallystick.disk"
 
 
 class Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
