@@ -7,7 +7,7 @@ with what else a program can use beside them. A traceback is shown only with ``T
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import click
@@ -47,10 +47,15 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _outcome(arguments: Sequence[str]) -> Trouble | None:
-    """Run it; what it ended with, None where all went well."""
+    """Run it and hand over all that it printed; what it ended with, None where all went well."""
+    trouble = _tried(lambda: _invoke(list(arguments)))
+    lost = _tried(sys.stdout.flush)
+    return trouble or lost
+
+
+def _tried(step: Callable[[], None]) -> Trouble | None:
     try:
-        _invoke(list(arguments))
-        sys.stdout.flush()
+        step()
     except BrokenPipeError:
         raise
     except Exception as error:
