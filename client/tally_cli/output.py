@@ -5,7 +5,7 @@ compact JSON, as the daemon gave it. Without it, and when stdout is no terminal,
 cells are separated by tabs, without headings. On a terminal the same rows are aligned under headings.
 
 Whatever passes here is made visible (`visible`). There is no other way to stdout, except `Printer.raw`, which
-only a pipe can take.
+only a pipe can take, and `Printer.own`, for texts that come with the program.
 """
 
 import io
@@ -88,6 +88,10 @@ class Printer:
                 "--raw writes what others wrote as it is, and a terminal would obey it."
                 " Send it into a pipe or a file.",
             )
+        self._stream.write(text)
+
+    def own(self, text: str) -> None:
+        """A text of this program's own, such as a page of its documentation, as it is."""
         self._stream.write(text)
 
     def flush(self) -> None:

@@ -28,8 +28,8 @@ def call(
 ) -> None:
     """Call an OPERATION of the protocol by its name, and print its result as JSON.
 
-    For what has no verb of its own: docs/reference has all of them. The arguments are a JSON object; `-`
-    takes it from stdin.
+    For what has no verb of its own: `tally docs reference/operations` has all of them. The arguments are
+    a JSON object; `-` takes it from stdin.
     """
     options = keyed(key)
     if revision is not None:

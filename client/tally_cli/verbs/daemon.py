@@ -101,7 +101,7 @@ def _stop(call: Call) -> bool:
             raise error
     if ended is not None and not ended(END_SECONDS_MAX):
         raise Trouble(
-            Exit.PROBLEM,
+            Exit.OUTCOME_UNKNOWN,
             "still-stopping",
             f"The daemon was asked to stop and has not ended within {END_SECONDS_MAX} s."
             f" It finishes what it has begun; its log may say more: {log_path(call.paths)}",
