@@ -50,6 +50,8 @@ def test_who_and_what_was_revoked_already(tally: Tally, space: str) -> None:
     agent = tally.id("agent", "add", "reviewer", "--credential-file", "credential")
     grant = tally.id("grant", "give", "reviewer", "read", "--space", space)
     tally.ok("participants", "propose", "reviewer", "observer")
+    assert tally.ok("participants", "propose", "reviewer", "observer", "--json").object["already"] is True
+    assert tally("participants", "propose", "reviewer", "steward").code == Exit.PROBLEM
     tally.ok("participants", "admit", "reviewer", "observer")
     assert tally.ok("participants", "admit", "reviewer", "observer", "--json").object["already"] is True
     for revoking in (

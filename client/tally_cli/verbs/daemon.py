@@ -99,7 +99,9 @@ def _stop(call: Call) -> bool:
     except (TransportError, Trouble) as error:  # it may have gone before its answer was read
         if connect(call.paths.client_socket) is not None:
             raise error
-    if ended is not None and not ended(END_SECONDS_MAX):
+    with call.waiting.told("the daemon to finish what it does and stop"):
+        has_ended = ended is None or ended(END_SECONDS_MAX)
+    if not has_ended:
         raise Trouble(
             Exit.OUTCOME_UNKNOWN,
             "still-stopping",

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from tally_cli.calling import Call, key_option, keyed, text, verb
+from tally_cli.calling import Call, Record, key_option, keyed, text, verb
 from tally_cli.choosing import choose_project, choose_space, found_in, pages, project_option
 from tally_cli.shown import in_project
 from tallystick import calls
@@ -54,5 +54,11 @@ def invocation_cancel(
     project_id, _ = found_in(
         call, project, lambda place: calls.invocations.invocation_show(place, invocation)
     )
-    ended = call.ask(calls.invocations.invocation_cancel(project_id, invocation, reason=reason, **keyed(key)))
+    cancel = calls.invocations.invocation_cancel(project_id, invocation, reason=reason, **keyed(key))
+
+    def done() -> Record | None:
+        found = call.ask(calls.invocations.invocation_show(project_id, invocation))
+        return found if found["state"] == "canceled" else None
+
+    ended = call.change(cancel, done)
     call.made(ended, "invocation_id", text(ended, "state"))

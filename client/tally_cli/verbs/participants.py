@@ -83,11 +83,9 @@ def participants_propose(
     It has no rights before it is admitted. A subject takes part once: who was removed is not proposed again.
     """
     where = choose_place(call, project, space)
-    made = call.ask(
-        calls.participants.space_participant_add(
-            where, subject_ref(call, subject), role, kind=kind, **keyed(key)
-        )
-    )
+    found = subject_ref(call, subject)
+    proposed = calls.participants.space_participant_add(where, found, role, kind=kind, **keyed(key))
+    made = call.change(proposed, lambda: _now(call, where, found, status="proposed", role=role))
     call.made(made, "participant_id", text(made, "role"), text(made, "subject_ref"))
 
 
