@@ -106,30 +106,43 @@ def answers(path: str) -> bool:
 def check_listener(found: socket.socket, path: str) -> None:
     """Raise `Trouble` (exit 3) where whoever listens at `path` closes our connections before it reads a byte.
 
-    The kernel says whose daemon it is, and the socket's mode whom it is for: 0600 its owner alone, and a
-    socket that is open to others is one for an agent of another uid than the owner's.
+    The kernel says whose daemon it is, and the socket's mode whom it is for: 0600 its owner alone. A socket
+    that is open to others is for an agent with a uid of its own, and only the daemon knows which: it is asked
+    for a word, and a closed connection is the answer.
     """
-    theirs, ours = peer_uid(found), os.geteuid()
+    theirs = peer_uid(found)
     try:
         is_for_others = bool(os.stat(path).st_mode & 0o002)
     except OSError:
         return  # it went while we came; what is asked next says so
-    if theirs is None:
-        return
-    if is_for_others and theirs == ours:
+    if is_for_others and not _is_served(found):
         raise Trouble(
             Exit.UNREACHABLE,
             "another-uid",
-            f"The socket {path} is for an agent with a uid of its own, and this process has the owner's"
-            f" ({ours}): the daemon closes it unread. Run this as the agent's uid, or name the owner's"
-            " sockets with TALLY_RUNTIME_DIR.",
+            f"The socket {path} is for an agent with a uid of its own, which is not this process's"
+            f" ({os.geteuid()}): the daemon closes the connection unread. Run this as the agent's uid, or"
+            " name the directory of your own sockets with TALLY_RUNTIME_DIR.",
             socket=path,
         )
-    if not is_for_others and theirs != ours:
+    if not is_for_others and theirs not in (None, os.geteuid()):
         raise _another_user(path, theirs)
 
 
-def _another_user(path: str, uid: int) -> Trouble:
+def _is_served(found: socket.socket) -> bool:
+    """Whether the daemon answers on this connection, whatever it says; one that is slow does."""
+    from tallystick import calls
+    from tallystick.core import prepare
+
+    try:
+        found.sendall(prepare(calls.service.hello()).line + b"\n")
+        return bool(found.recv(1))
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+
+
+def _another_user(path: str, uid: int | None) -> Trouble:
     return Trouble(
         Exit.UNREACHABLE,
         "another-user",

@@ -117,9 +117,13 @@ VISITOR = """
 import os, sys
 from tally_cli.starting import answers
 from tally_cli.trouble import Trouble
-os.setuid(54321)
+from tallystick import calls
+from tallystick.core import prepare
+prepare(calls.service.hello())
+os.setuid(int(sys.argv[2]))
 try:
     answers(sys.argv[1])
+    print("served")
 except Trouble as trouble:
     print(int(trouble.exit_code), trouble.kind)
 """
@@ -153,7 +157,10 @@ def test_a_directory_of_another_user_is_named(tally: Tally) -> None:
     tally.runtime_dir.mkdir(mode=0o700)
     os.chown(tally.runtime_dir, NOBODY + 1, NOBODY + 1)
     done = subprocess.run(
-        [sys.executable, "-c", VISITOR, str(tally.socket)], capture_output=True, check=True, text=True
+        [sys.executable, "-c", VISITOR, str(tally.socket), str(NOBODY)],
+        capture_output=True,
+        check=True,
+        text=True,
     )
     assert done.stdout.split() == [str(int(Exit.UNREACHABLE)), "another-user"]
     tally.runtime_dir.rmdir()
@@ -161,11 +168,19 @@ def test_a_directory_of_another_user_is_named(tally: Tally) -> None:
 
 @needs_root
 def test_a_socket_for_another_uid_is_named(tally: Tally, space: str) -> None:
-    """The owner in the directory of an agent that has a uid of its own is told so at once."""
-    agent = tally.ok("agent", "add", "reviewer", "--uid", str(NOBODY), "--json").object
+    """In the directory of an agent with a uid of its own, the owner and a third user are told so at once;
+    that uid is served, also where it is the owner's.
+    """
+    os.chmod(tally.root, 0o755)
+    agent = tally.ok("agent", "add", "reviewer", "--uid", str(NOBODY + 1), "--json").object
     done = tally("read", "--json", "--no-start", env={"TALLY_RUNTIME_DIR": agent["sockets"]})
     assert (done.code, done.error["kind"]) == (Exit.UNREACHABLE, "another-uid"), space
-    assert done.error["socket"].startswith(agent["sockets"])
+    for uid, told in ((NOBODY, [str(int(Exit.UNREACHABLE)), "another-uid"]), (NOBODY + 1, ["served"])):
+        command = [sys.executable, "-c", VISITOR, f"{agent['sockets']}/tally.sock", str(uid)]
+        visited = subprocess.run(command, capture_output=True, check=True, text=True)
+        assert visited.stdout.split() == told
+    own = tally.ok("agent", "add", "own", "--uid", str(os.getuid()), "--json").object
+    tally.ok("limits", env={"TALLY_RUNTIME_DIR": own["sockets"], "TALLY_ACTOR": own["agent_id"]})
 
 
 # --- an older daemon --------------------------------------------------------------------------------------
