@@ -3,8 +3,8 @@
 A short read is made when it comes, if the gate is open and reads have time (``read_turns``): then no task is
 made for it. Any other is a task that waits for what it needs. One that is not at its end after a slice
 (``Further``) waits for its turn before each further one, and so do waits for events (``follows``). What is
-sensitive is put on record by the clerk
-first, and then read again: without a durable record nothing of it is served.
+sensitive is put on record by the clerk first, and then read again: without a durable record nothing of it is
+served.
 """
 
 from __future__ import annotations

@@ -106,10 +106,7 @@ def _paths(shape: inspect.Type, value: object, at: Path = ()) -> Iterator[Path]:
         yield from _paths(shape.item_type, items[0] if items else None, (*at, 0))
 
 
-# --- arguments from types alone -----------------------------------------------------------------------------
-_EXAMPLES: Final = ("x", "0" * 64, "2999-12-31T00:00:00Z", "com.example.x.v1", "text/plain", "eA==")
-
-
+# --- a request, from its arguments ------------------------------------------------------------------------
 def pointed(args: JsonObject, path: Path, identifier: str) -> JsonObject:
     """The same arguments with one of them naming something else."""
     changed: JsonObject = json.loads(json.dumps(args))
