@@ -16,6 +16,7 @@ import sys
 from typing import Final
 
 from tallystick import Assistant, InvocationContext, StaleLease, Try, run_one
+from tallystick.protocol.families.contributions import Contribution
 
 STALE_LEASE: Final = 3
 TERM_SECONDS: Final = 60
@@ -34,7 +35,10 @@ class Reviewer(Assistant):
             say("claimed")
             sys.stdin.readline()
         read = ", ".join(item.kind for item in ctx.items)
-        synthesis = ctx.contribute("synthesis", f"{self._words} (having read: {read})")
+        words = f"{self._words} (having read: {read})"
+        synthesis = ctx.done("answer")
+        if not isinstance(synthesis, Contribution):
+            synthesis = ctx.contribute("synthesis", words, operation_key="answer")
         if self._die:
             os.kill(os.getpid(), signal.SIGKILL)
         assert ctx.question is not None

@@ -145,9 +145,16 @@ def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:
     return run
 
 
+def _usable_key(_context: click.Context, _option: click.Parameter, key: str | None) -> str | None:
+    if key == "":
+        raise click.BadParameter("it is empty; leave it out, and one is made")
+    return key
+
+
 key_option = click.option(
-    "--key", metavar="KEY", help="The idempotency key: the same key and words again are the same command."
-)
+    "--key", metavar="KEY", callback=_usable_key,
+    help="The idempotency key: the same key and words again are the same command.",
+)  # fmt: skip
 reason_option = click.option(
     "--reason", metavar="CLASS", default="unspecified", show_default=True,
     help="A word for why: lowercase letters, digits and underscores. It is a label, and is never erased.",

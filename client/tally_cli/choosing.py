@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
+from unicodedata import normalize
 
 import click
 
@@ -90,10 +91,18 @@ def choose_place(call: Call, project: str | None, space: str | None) -> calls.Sp
     return space_ref(choose_space(call, choose_project(call, project), space))
 
 
+def folded(name: str) -> str:
+    """A name as it is looked up: one name may be typed in two ways that look the same (Unicode's NFC)."""
+    return name if name.isascii() else normalize("NFC", name)
+
+
 def _only(found: list[Record], wanted: str | None, what: str, name: str, hint: str) -> Record:
     matching = found
     if wanted is not None:
-        matching = [each for each in found if wanted in (each.get(f"{what}_id"), each.get(name))]
+        same = folded(wanted)
+        matching = [
+            each for each in found if wanted == each.get(f"{what}_id") or same == folded(text(each, name))
+        ]
     if len(matching) == 1:
         return matching[0]
     if not found:

@@ -27,6 +27,6 @@ def main() -> int:
     from tally_cli.running import run
 
     code = run(arguments)
-    if "tally_cli.verbs.asking" in sys.modules:
+    if "tally_cli.local" in sys.modules:
         return code
     os._exit(code)

@@ -40,6 +40,10 @@ class Printer:
         self._stream = sys.stdout if stream is None else stream
         self.people = not as_json and self._stream.isatty()
 
+    def move_to(self, stream: TextIO) -> None:
+        """Write to another stream from here on: stdout was given to somebody else."""
+        self._stream = stream
+
     def object(self, value: object) -> None:
         """One JSON object on a line of its own."""
         self._stream.write(to_json(value) + "\n")

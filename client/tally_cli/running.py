@@ -15,10 +15,12 @@ from tally_cli.output import abandon_stdout, complain, prepare_streams, to_json
 from tally_cli.root import COMPLETION_VARIABLE, tally
 from tally_cli.trouble import Trouble
 from tallystick.errors import (
+    AssistantExited,
     CursorStoreError,
     KeyStoreError,
     LeaseLost,
     NotSendable,
+    OtherStore,
     ProblemError,
     SandboxBlocked,
     TallyError,
@@ -114,11 +116,15 @@ def _from_sdk(error: TallyError) -> Trouble:
             return _unknown(str(error), error.operation, error.key)
         if isinstance(error, WrongActor):
             return Trouble(Exit.USAGE, "wrong-actor", f"{error} TALLY_ACTOR names the actor.")
+        if isinstance(error, OtherStore):
+            return Trouble(Exit.PROBLEM, error.kind, str(error), socket=error.path)
         if isinstance(error, SandboxBlocked):
             return Trouble(Exit.SANDBOX, "sandbox-blocked", str(error), socket=error.path)
         return Trouble(Exit.UNREACHABLE, "unreachable", str(error), socket=error.path)
     if isinstance(error, NotSendable):
         return Trouble(Exit.USAGE, "not-sendable", str(error), place=error.place)
+    if isinstance(error, AssistantExited):
+        return Trouble(Exit.ASSISTANT_FAILED, "assistant-failed", str(error))
     if isinstance(error, KeyStoreError | CursorStoreError):
         return Trouble(Exit.LOCAL_FILE, "file", str(error))
     return Trouble(Exit.FAULT, "fault", str(error))

@@ -10,8 +10,8 @@ import pytest
 from tally_program import Tally
 
 from tally_cli.exits import Exit
+from tally_cli.local import load_assistant
 from tally_cli.trouble import Trouble
-from tally_cli.verbs.asking import load_assistant
 from tallystick.assistant import Assistant
 
 ASSISTANT = '''

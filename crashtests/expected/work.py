@@ -75,7 +75,7 @@ ENTRIES: Final = (
     Entry(
         WORKER,
         "tallystick_invocation_fail",
-        "write worker_fenced R F -",
+        "write worker_fenced R F reason",
         callers="ok stale nothing invalid",
         agents=NOBODY,
         events="dev.tallystick.invocation.failed.v1",
@@ -107,7 +107,12 @@ _CLAIMED_FIRST: Final = (
     insert("participants"),
     update("invocations", "state", "revision"),
 )
-_CLAIMED_LAPSED: Final = (*command(), insert("attempts"), ATTEMPT_ENDED, update("invocations", "revision"))
+_CLAIMED_LAPSED: Final = (
+    *command(),
+    insert("attempts"),
+    ATTEMPT_ENDED,
+    update("invocations", "lapsed_attempts", "revision"),
+)
 _CLAIMED_AGAIN: Final = (*command(), insert("attempts"), update("invocations", "state", "revision"))
 
 

@@ -24,10 +24,19 @@ from tallystick.core import (
     TextPolicy,
     prepare,
 )
-from tallystick.errors import BadReply, KeyStoreError, Outcome, ProblemError, TallyError
+from tallystick.errors import (
+    BadReply,
+    KeyStoreError,
+    OtherStore,
+    Outcome,
+    ProblemError,
+    TallyError,
+    TransportError,
+)
 from tallystick.paths import resolve
 
 if TYPE_CHECKING:
+    from tallystick.forgetting import Forgotten
     from tallystick.keystore import KeyStore, Pending, Slot
     from tallystick.protocol.ijson import JsonValue
 
@@ -39,14 +48,42 @@ DEFAULT_STORE: Final = "default"
 
 
 class Resumed(NamedTuple):
-    """A request that was pending, and what it was answered now: a reply, or the problem that refused it.
+    """A request that was pending, and what it was answered now: a reply, or the problem that refused it; or
+    why it was not sent: it is for another store.
 
     The reply's value is parsed JSON: the request may be of another version's making.
     """
 
     pending: Pending
     reply: Reply[JsonValue] | None
-    error: ProblemError | None
+    error: ProblemError | OtherStore | None
+
+
+class Keeping:
+    """One write in the key store: written down before its first try, settled when its fate is known."""
+
+    def __init__(self, key_store: KeyStore, request: Request, *, own_key: bool = False) -> None:
+        """``own_key``: the key is the caller's, who may have used it before."""
+        self.slot: Slot | None = None
+        self._key_store = key_store
+        self._request = request
+        self._own_key = own_key
+
+    def keep(self, store: str) -> bool:
+        """Durable for that store when it returns; whether it was there before. Touches the disk."""
+        self.slot = self._key_store.record(self._request, store=store, may_be_there=self._own_key)
+        return self.slot.was_there
+
+    def finish(self, outcome: Outcome) -> None:
+        """Settle the request in the key store; one whose outcome is unknown stays pending, to be resumed."""
+        if self.slot is not None and outcome != "unknown":
+            with suppress(KeyStoreError):  # then resume sends it once more, and it is answered from the store
+                self._key_store.settle(self.slot)
+
+    def interrupted(self, exchange: Exchange) -> None:
+        """The caller was interrupted: what was never sent is settled, what was sent stays pending."""
+        if self.slot is not None and not self.slot.was_there and not exchange.tries:
+            self.finish("not_applied")
 
 
 class ClientBase:
@@ -76,6 +113,8 @@ class ClientBase:
         self.text_policy: TextPolicy = text_policy
         self._observer = observer
         self._key_store = self._default_store() if key_store == DEFAULT_STORE else key_store
+        self.store: str | None = None
+        """The id of the daemon's store (KCP's installation id), once a connection was made."""
         self._set_up()
 
     def _set_up(self) -> None:
@@ -88,39 +127,61 @@ class ClientBase:
 
     # --- one command and its key
     def _exchange(
-        self, request: Request, slot: Slot | None, *, now: float, seconds: float | None
+        self,
+        request: Request,
+        keeping: Keeping | None,
+        *,
+        now: float,
+        seconds: float | None,
+        store: str | None,
     ) -> Exchange:
+        slot = None if keeping is None else keeping.slot
         return Exchange(
             request,
             path=self.path,
             now=now,
             seconds=self.deadline_seconds if seconds is None else seconds,
             sent_before=slot is not None and slot.was_there,
+            store=self.store if store is None else store,
+            keep=None if keeping is None or slot is not None else keeping.keep,
             observer=self._observer,
         )
 
     def _prepare(self, call: Call[T]) -> Request:
         return prepare(call, self.text_policy)
 
-    def _begin(self, request: Request, *, own_key: bool) -> Slot | None:
-        """Make a write durable before its first try; None for a read, or without a key store."""
+    def _keeping(self, request: Request, *, own_key: bool) -> Keeping | None:
+        """What makes a write durable before its first try; None for a read, or without a key store."""
         if self._key_store is None or request.key is None:
             return None
-        return self._key_store.record(request, may_be_there=own_key)
+        return Keeping(self._key_store, request, own_key=own_key)
 
-    def _finish(self, slot: Slot | None, outcome: Outcome) -> None:
-        """Settle the request in the key store; one whose outcome is unknown stays pending, to be resumed."""
-        if slot is not None and outcome != "unknown" and self._key_store is not None:
-            with suppress(KeyStoreError):  # then it is sent once more by resume, and answered from the store
-                self._key_store.settle(slot)
+    def _answered(self, keeping: Keeping | None, exchange: Exchange) -> None:
+        self.store = self.store or exchange.store
+        if keeping is not None:
+            keeping.finish("applied")
 
-    def _interrupted(self, slot: Slot | None, exchange: Exchange) -> None:
-        """The caller was interrupted: what was never sent is settled, what was sent stays pending."""
-        if slot is not None and not slot.was_there and not exchange.tries:
-            self._finish(slot, "not_applied")
+    def _unanswered(self, error: BaseException, keeping: Keeping | None, exchange: Exchange) -> None:
+        """What stays pending, where an exchange ended without an answer."""
+        if isinstance(error, ProblemError) and exchange.tries:
+            self.store = self.store or exchange.store
+        if keeping is None:
+            return
+        if isinstance(error, OtherStore):
+            return  # it says nothing of what became of it there
+        if isinstance(error, ProblemError | TransportError):
+            keeping.finish(error.outcome)
+        else:
+            keeping.interrupted(exchange)
 
-    def _slot(self, pending: Pending) -> Slot | None:
-        return None if self._key_store is None else self._key_store.slot(pending.request)
+    def _kept(self, pending: Pending) -> Keeping | None:
+        """A pending request as it stands in the key store; None where it was settled meanwhile."""
+        slot = None if self._key_store is None else self._key_store.slot(pending)
+        if slot is None or self._key_store is None:
+            return None
+        keeping = Keeping(self._key_store, pending.request)
+        keeping.slot = slot
+        return keeping
 
     def pending(self) -> list[Pending]:
         """Requests of this actor to this daemon that were stored and never answered, oldest first.
@@ -136,7 +197,8 @@ class ClientBase:
 
         Whether it was applied stays unknown.
         """
-        self._finish(self._slot(pending), "not_applied")
+        if (keeping := self._kept(pending)) is not None:
+            keeping.finish("not_applied")
 
     # --- what comes back
     def _reply(self, call: Call[T], request: Request, answer: Answer, tries: int) -> Reply[T]:
@@ -145,6 +207,16 @@ class ClientBase:
         except ValueError as fault:
             raise self._unreadable(request, fault) from fault
         return Reply(value, answer.revision, answer.event_cursor, request.key, tries)
+
+    def _forget(self, words: frozenset[str] | None) -> Forgotten | None:
+        """What was erased leaves this user's key stores. Touches the disk."""
+        if words is None:
+            return None
+        from tallystick.forgetting import Forgotten, forget
+
+        if not words:
+            return Forgotten(0, ("no key store was looked through: the words could not be read any more",))
+        return forget(self.paths.state_dir, words, self.store)
 
     def _raw(self, request: Request, answer: Answer, tries: int) -> Reply[JsonValue]:
         return Reply(answer.result, answer.revision, answer.event_cursor, request.key, tries)

@@ -16,16 +16,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 
 from tallystick import calls
-from tallystick.base import ClientBase, Resumed, has_news
+from tallystick.base import ClientBase, Keeping, Resumed, has_news
 from tallystick.calls.any_operation import by_name
 from tallystick.calls.descriptors import Blocking
 from tallystick.core import Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
-from tallystick.errors import ClientClosed, ProblemError, TransportError
+from tallystick.errors import ClientClosed, OtherStore, ProblemError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from tallystick.keystore import Slot
     from tallystick.protocol.ijson import JsonValue
 
 T = TypeVar("T")
@@ -41,6 +40,8 @@ class Connection:
     def __init__(self, path: str, seconds: float) -> None:
         self.is_admitted = False
         """It was shown a credential, and took it."""
+        self.store: str | None = None
+        """The id of the daemon's store, once it was asked."""
         self._pid = os.getpid()
         self._buffer = ReplyBuffer()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -148,7 +149,7 @@ class Lane:
             exchange.connect_failed(error)
             return None
         try:
-            if not self._is_admitted(connection, exchange, remaining):
+            if not self._is_ready(connection, exchange, remaining):
                 self._drop()
                 return None
             exchange.sending()
@@ -163,6 +164,23 @@ class Lane:
         except BaseException:  # an interrupt: the reply that is on its way must not answer the next request
             self._drop()
             raise
+
+    def _is_ready(
+        self, connection: Connection, exchange: Exchange, remaining: Callable[[], float]
+    ) -> bool:
+        """Whether the request may be sent here: to the store that it is for, and when it is written down."""
+        if not self._is_admitted(connection, exchange, remaining):
+            return False
+        if connection.store is None:
+            from tallystick.calls.service import GREETING
+
+            connection.store = exchange.introduced(connection.round_trip(GREETING, remaining), monotonic())
+        if connection.store is None:
+            return False
+        exchange.meets(connection.store)
+        if not exchange.is_kept:
+            exchange.keep(connection.store)
+        return True
 
     def _is_admitted(
         self, connection: Connection, exchange: Exchange, remaining: Callable[[], float]
@@ -240,14 +258,27 @@ class BlockingClient(ClientBase, Blocking):
     def reply(self, call: Call[T]) -> Reply[T]:
         """What a call is answered; the methods of this class are this, for the calls of ``calls``."""
         request = self._prepare(call)
+        words = self._erased(call)
         answer, tries = self._run(request, call.deadline_seconds, own_key=call.key is not None)
-        return self._reply(call, request, answer, tries)
+        return self._reply(call, request, answer, tries)._replace(forgotten=self._forget(words))
 
     def raw(self, call: Call[T]) -> Reply[JsonValue]:
         """The same with the result as parsed JSON: without importing the types of records."""
         request = self._prepare(call)
+        words = self._erased(call)
         answer, tries = self._run(request, call.deadline_seconds, own_key=call.key is not None)
-        return self._raw(request, answer, tries)
+        return self._raw(request, answer, tries)._replace(forgotten=self._forget(words))
+
+    def _erased(self, call: Call[T]) -> frozenset[str] | None:
+        """The words that a call is about to erase; None where it erases nothing."""
+        if call.erases is None:
+            return None
+        from tallystick.forgetting import strings
+
+        try:
+            return frozenset(strings(self.raw(call.erases).value))
+        except ProblemError:
+            return frozenset()
 
     def resume(self) -> list[Resumed]:
         """Send again what is pending: the same bytes under the same keys, as the same actor.
@@ -257,33 +288,35 @@ class BlockingClient(ClientBase, Blocking):
         """
         resumed = []
         for pending in self.pending():
-            slot = self._slot(pending)
-            if slot is None:
+            keeping = self._kept(pending)
+            if keeping is None:
                 continue  # answered meanwhile
             try:
-                answer, tries = self._send(pending.request, None, slot)
-            except ProblemError as error:
+                answer, tries = self._send(pending.request, None, keeping, store=pending.store)
+            except (ProblemError, OtherStore) as error:
                 resumed.append(Resumed(pending, None, error))
             else:
                 resumed.append(Resumed(pending, self._raw(pending.request, answer, tries), None))
         return resumed
 
     def _run(self, request: Request, seconds: float | None, *, own_key: bool) -> tuple[Answer, int]:
-        return self._send(request, seconds, self._begin(request, own_key=own_key))
+        return self._send(request, seconds, self._keeping(request, own_key=own_key))
 
     def _send(
-        self, request: Request, seconds: float | None, slot: Slot | None, lane: Lane | None = None
+        self,
+        request: Request,
+        seconds: float | None,
+        keeping: Keeping | None,
+        lane: Lane | None = None,
+        store: str | None = None,
     ) -> tuple[Answer, int]:
-        exchange = self._exchange(request, slot, now=monotonic(), seconds=seconds)
+        exchange = self._exchange(request, keeping, now=monotonic(), seconds=seconds, store=store)
         try:
             answer = (lane or self._lane_for(request)).run(exchange)
-        except (ProblemError, TransportError) as error:
-            self._finish(slot, error.outcome)
+        except BaseException as error:
+            self._unanswered(error, keeping, exchange)
             raise
-        except BaseException:
-            self._interrupted(slot, exchange)
-            raise
-        self._finish(slot, "applied")
+        self._answered(keeping, exchange)
         return answer, exchange.tries
 
     def _lane_for(self, request: Request) -> Lane:

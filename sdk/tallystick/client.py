@@ -83,9 +83,11 @@ class Client(ClientMethods, TransferMethods, BlockingClient):
         call = follower.next_call()
         request = self._prepare(call)
         try:
-            answer, tries = self._send(request, seconds, None, lane)
+            answer, tries = self._send(request, seconds, None, lane, follower.store)
         except CursorExpired as problem:
             return [follower.gap(problem)]
+        finally:
+            follower.store = self.store
         return follower.news(self._reply(call, request, answer, tries).value)
 
 

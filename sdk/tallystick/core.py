@@ -32,9 +32,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, Generic, Literal, NamedTuple, NoReturn, TypeVar, cast
 
 from tallystick.errors import (
-    BY_KIND,
     BadReply,
     NotSendable,
+    OtherStore,
     Outcome,
     OutcomeUnknown,
     ProblemError,
@@ -44,11 +44,13 @@ from tallystick.errors import (
     TransportError,
     Unreachable,
     WrongActor,
+    problem_error,
 )
 from tallystick.protocol import limits
 from tallystick.protocol.uuid7 import Uuid7
 
 if TYPE_CHECKING:
+    from tallystick.forgetting import Forgotten
     from tallystick.protocol.ijson import JsonValue
     from tallystick.protocol.problems import Problem
 
@@ -103,6 +105,7 @@ class Call(Generic[T_co]):
         "arguments",
         "causation_event_ref",
         "deadline_seconds",
+        "erases",
         "expected_revision",
         "ext",
         "key",
@@ -145,6 +148,8 @@ class Call(Generic[T_co]):
         self.ext = ext
         self.deadline_seconds = deadline_seconds
         self.wait_seconds = wait_seconds
+        self.erases: Read[object] | None = None
+        """What reads the content that this call erases: it is to leave the key stores too."""
 
     def value(self, result: JsonValue) -> T_co:
         """The result as its type. Raises ``Misshapen`` (a ValueError) where it does not have that shape."""
@@ -169,7 +174,7 @@ class Reply(NamedTuple, Generic[T]):
     ``value`` is the record. ``revision`` is that of the aggregate that the command changed (an append's is
     the space's) and ``event_cursor`` the position just after the command's last event, each None where the
     operation has none. ``key`` is the idempotency key that it went under, ``tries`` how often this call
-    sent it.
+    sent it. ``forgotten`` is what of erased content was cleared in this user's key stores.
     """
 
     value: T
@@ -177,6 +182,7 @@ class Reply(NamedTuple, Generic[T]):
     event_cursor: str | None
     key: str | None
     tries: int
+    forgotten: Forgotten | None = None
 
 
 class Try(NamedTuple):
@@ -232,9 +238,11 @@ def prepare(call: Call[T], text_policy: TextPolicy = "refuse") -> Request:
         envelope["project_id"] = call.project_id
     key = None
     if isinstance(call, Write):
-        key = call.key or new_key()
+        key = new_key() if call.key is None else call.key
+        if not key:
+            raise NotSendable("$.meta.idempotency_key", "an empty key; leave it out, and one is made")
         envelope["meta"] = _present(
-            request_id=_request_id(key),
+            request_id=request_id(key),
             idempotency_key=key,
             expected_revision=call.expected_revision,
             causation_event_ref=call.causation_event_ref,
@@ -266,7 +274,7 @@ def _present(**members: object) -> dict[str, object]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _request_id(key: str) -> str:
+def request_id(key: str) -> str:
     """From the key, so that a retry by another process sends the same bytes."""
     if len(key) <= limits.IDENTIFIER_BYTES_MAX - 4:
         return f"req-{key}"
@@ -380,6 +388,7 @@ _RESTART_EXPLAINS: Final = frozenset(
     {errno.ENOENT, errno.ECONNREFUSED, errno.EAGAIN, errno.ECONNRESET, errno.ECONNABORTED, errno.EPIPE}
 )
 """Failures to connect that pass when a daemon starts; EAGAIN is a Unix socket whose backlog is full."""
+_UNNAMED: Final = "that an older SDK did not name"
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM})
 _TELLS_NOT_APPLIED: Final = frozenset({"stale-revision", "idempotency-mismatch", "cycle"})
 """Problems found only after no result stood under the key: so no earlier try was applied either."""
@@ -391,6 +400,8 @@ class Exchange:
     The driver does this, until ``answered`` gives an answer or something is raised::
 
         connect             on OSError: connect_failed(error), then wait pause()
+        introduced(line)    on a new connection: the reply to GREETING; None: wait pause()
+        meets(store)        before each try; then, where is_kept is false, keep(store)
         sending()           before the first byte leaves
         send, receive       on OSError or end of file: broken(error), then wait pause()
         answered(line)      None: wait pause()
@@ -406,11 +417,20 @@ class Exchange:
         now: float,
         seconds: float,
         sent_before: bool = False,
+        store: str | None = None,
+        keep: Callable[[str], bool] | None = None,
         observer: Observer | None = None,
         random: Callable[[], float] = jitter,
     ) -> None:
-        """``sent_before``: an earlier process may have sent it, and nothing has told what became of it."""
+        """``sent_before``: an earlier process may have sent it, and nothing has told what became of it.
+
+        ``store``: the id of the store that it is for, where that is known. ``keep`` writes the request down
+        before the first try, with the store's id, and says whether it was there already; it may block.
+        """
         self.request = request
+        self.store = store
+        self.is_kept = keep is None
+        self._keep = keep
         self.path = path
         self.tries = 0
         self._seconds = seconds + request.wait_seconds
@@ -432,6 +452,38 @@ class Exchange:
         if error.errno not in _RESTART_EXPLAINS and not isinstance(error, TimeoutError):
             self._fail(Unreachable, unreachable(self.path, error), error)
 
+    def introduced(self, line: bytes, now: float) -> str | None:
+        """The reply to ``calls.service.GREETING``: the id of the daemon's store, None where it said to come
+        again. Raises any other problem.
+        """
+        try:
+            reply = parse_reply(line)
+            if isinstance(reply, Answer):
+                return _store_of(reply)
+        except ValueError as fault:
+            self.garbled(fault)
+        self._put_off(reply, now)
+        return None
+
+    def meets(self, store: str) -> None:
+        """The daemon on this connection has that store. Raises ``OtherStore`` where the request is for
+        another.
+        """
+        if self.store not in (None, store):
+            words = (
+                f"this is for the store {self.store or _UNNAMED}, and the daemon at {self.path} has the store"
+                f" {store}. It was not sent there. TALLY_DATA_DIR and TALLY_RUNTIME_DIR name a daemon; a"
+                " client that was opened before the store was replaced is to be opened anew."
+            )
+            self._fail(OtherStore, words, None)
+        self.store = store
+
+    def keep(self, store: str) -> None:
+        """Make the request durable before the first try. Raises ``KeyStoreError``."""
+        self.is_kept = True
+        if self._keep is not None and self._keep(store):
+            self._unknown = self._unknown_before = True
+
     def sending(self) -> None:
         """The bytes are about to leave: from here on the request may be applied."""
         self.tries += 1
@@ -451,13 +503,18 @@ class Exchange:
         if isinstance(reply, Answer):
             self._check_actor(reply, credential)
             return True
-        failure = BY_KIND[reply.kind](reply, operation=self.request.operation, key=self.request.key)
-        failure.outcome = "unknown" if self._may_be_applied() else "not_applied"
-        if not isinstance(failure, RateLimited):
-            raise failure
-        self._earliest = now + (failure.retry_after_seconds or 0)
-        self._last = failure
+        self._put_off(reply, now)
         return False
+
+    def _put_off(self, problem: Problem, now: float) -> None:
+        """A problem before the request could be sent: it is tried again where that may help, else raised."""
+        failure = problem_error(problem, operation=self.request.operation, key=self.request.key)
+        failure.outcome = "unknown" if self._may_be_applied() else "not_applied"
+        if isinstance(failure, RateLimited):
+            self._earliest = now + (failure.retry_after_seconds or 0)
+        elif failure.kind != "unavailable":
+            raise failure
+        self._last = failure
 
     def _check_actor(self, reply: Answer, credential: Credential) -> None:
         actor = reply.result.get("actor") if isinstance(reply.result, dict) else None
@@ -485,7 +542,7 @@ class Exchange:
             self.garbled(fault)
         if isinstance(reply, Answer):
             return reply
-        failure = BY_KIND[reply.kind](reply, operation=self.request.operation, key=self.request.key)
+        failure = problem_error(reply, operation=self.request.operation, key=self.request.key)
         if isinstance(failure, RateLimited):
             state = "not_applied"
             self._earliest = now + (failure.retry_after_seconds or 0)
@@ -577,6 +634,14 @@ def parse_reply(line: bytes) -> Answer | Problem:
             raise ValueError("an event cursor that is no text")
         return Answer(reply["result"], revision, cursor)
     raise ValueError("a reply whose members are not those of KCP 1.5")
+
+
+def _store_of(greeting: Answer) -> str:
+    """The id of the store behind a greeting (KCP 1.9). Raises ValueError."""
+    found = greeting.result.get("installation_id") if isinstance(greeting.result, dict) else None
+    if not isinstance(found, str):
+        raise ValueError("a greeting that does not name its installation")
+    return found
 
 
 def _stated_outcome(problem: Problem) -> str | None:

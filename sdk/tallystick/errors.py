@@ -8,7 +8,7 @@
   socket, time ran out;
 - ``NotSendable``, a request that could not be written as strict JSON within the limits, and was not sent;
 - ``KeyStoreError`` and ``CursorStoreError``, what went wrong with the SDK's own files;
-- ``LeaseLost``, the end of a worker's attempt.
+- ``LeaseLost`` and ``AssistantExited``, the end of a worker's attempt.
 
 Every error says what was wrong, where, and what to do next. For a write, ``outcome`` says what became of it:
 ``applied``, ``not_applied`` or ``unknown``. ``unknown`` is never a guess: the request went out, and no
@@ -17,7 +17,7 @@ answer has told its fate. Sending the same request under the same key tells it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 if TYPE_CHECKING:  # importing msgspec costs a quarter of what a command at the shell may take
     from tallystick.protocol.ijson import JsonValue
@@ -33,6 +33,8 @@ class TallyError(Exception):
 # --- what the daemon says ---------------------------------------------------------------------------------
 BY_KIND: dict[str, type[ProblemError]] = {}
 """The exception class of each problem kind."""
+_LEASE: Final = "dev.tallystick.lease"
+"""The extension that says why a lease is not to be had."""
 
 
 class ProblemError(TallyError):
@@ -148,9 +150,30 @@ class StaleRevision(ProblemError):
 
 
 class StaleLease(ProblemError):
-    """The attempt that speaks is not the current one, or its invocation has ended or is held by another."""
+    """There is no lease: the attempt that speaks is not the current one, or none can be had now.
+
+    ``LeaseHeld`` and ``InvocationEnded`` are the two reasons why an invocation cannot be claimed.
+    """
 
     kind = "stale-lease"
+
+
+class LeaseHeld(StaleLease):
+    """Another attempt has the invocation. It can be claimed once that one's lease has run out."""
+
+    @property
+    def remaining_seconds(self) -> int:
+        """How long the lease still runs, unless it is renewed."""
+        return self._integer(_LEASE, "remaining_seconds") or 0
+
+
+class InvocationEnded(StaleLease):
+    """The invocation is over: nobody can claim it, and no attempt of it can do anything more."""
+
+    @property
+    def state(self) -> str | None:
+        """How it ended: ``succeeded``, ``failed`` or ``canceled``."""
+        return self._text(_LEASE, "ended")
 
 
 class IdempotencyMismatch(ProblemError):
@@ -254,6 +277,17 @@ class LeaseLost(StaleLease):
     """
 
 
+def problem_error(
+    problem: Problem, *, operation: str, key: str | None = None, outcome: Outcome = "not_applied"
+) -> ProblemError:
+    """The exception for a problem: that of its kind, or a narrower one where the problem says more."""
+    kind = BY_KIND[problem.kind]
+    lease = (problem.ext or {}).get(_LEASE)
+    if kind is StaleLease and isinstance(lease, dict):
+        kind = LeaseHeld if "remaining_seconds" in lease else InvocationEnded
+    return kind(problem, operation=operation, key=key, outcome=outcome)
+
+
 # --- what the way there does ------------------------------------------------------------------------------
 class TransportError(TallyError):
     """No reply could be had. ``path`` is the socket, ``operation`` what was asked, ``key`` the key of a
@@ -282,6 +316,15 @@ class WrongActor(TransportError):
     """
 
 
+class OtherStore(TransportError):
+    """The daemon that answers has another store than the one that the request is for. It was not sent there.
+
+    A key means something in one store alone, and so does a cursor.
+    """
+
+    kind: ClassVar[str] = "other-store"
+
+
 class TimedOut(TransportError):
     """The caller's deadline ran out. A read can simply be asked again."""
 
@@ -298,6 +341,14 @@ class OutcomeUnknown(TimedOut):
     """
 
     outcome: Outcome = "unknown"
+
+
+class AssistantExited(TallyError):
+    """An assistant did not return and raised no exception: it asked for the end of the process.
+
+    Its attempt has failed. The cause is what it raised (``SystemExit``, mostly). To end an attempt, return
+    from ``run``, or raise an exception.
+    """
 
 
 class ClientClosed(TallyError):

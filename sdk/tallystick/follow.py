@@ -13,14 +13,19 @@ The follower then says so with a ``Gap`` in the place of an event, and goes on f
 is: what the consumer has seen may come again under other sequences, and what it saw may be gone. A consumer
 that keeps state of its own rebuilds it there.
 
-The cursor file. Checked lines (``journal``): a header with source and filter, then a line whenever the
-consumer took a step. It is synced where a page ends; a power cut costs at most the page. One follower may
-use a file at a time.
+The cursor file. Checked lines (``journal``): a header with source and filter, then the place where following
+began, then a line whenever the consumer took a step. It is synced where a page ends; a power cut costs at
+most the page. One follower may use a file at a time. A file is made whole, with its first place in it, or not
+at all; so a file that is empty, or has no place, or another first line, is none of ours or was cut. It is
+refused and left as it is: to begin again from the first event because a file was emptied would do everything
+twice. A torn last line is what a crash leaves: it is said in the log, and following goes on from the line
+before.
 """
 
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -54,12 +59,14 @@ class Gap(NamedTuple):
 class Place(NamedTuple):
     """After this cursor (None: from the first event), and of the events behind it, after this sequence.
 
-    ``epoch`` is the store's epoch in which the sequence counts, as far as it is known.
+    ``epoch`` is the store's epoch in which the sequence counts, ``store`` the store's id, as far as they are
+    known.
     """
 
     cursor: str | None
     sequence: int
     epoch: str | None
+    store: str | None = None
 
 
 class Follower:
@@ -81,10 +88,21 @@ class Follower:
         self._source = project_id(source)
         self._type_prefixes = tuple(type_prefixes)
         self._store = store
-        stored = None if store is None else store.open(self._source, self._type_prefixes)
-        self._place = stored or Place(after_cursor, 0, None)
+        self._place = Place(after_cursor, 0, None)
+        if store is not None:
+            self._place = store.open(self._source, self._type_prefixes, self._place)
         self._next_cursor = self._place.cursor
         self._is_noted = True
+
+    @property
+    def store(self) -> str | None:
+        """The id of the store whose events are followed, once it is known: a cursor is good in it alone."""
+        return self._place.store
+
+    @store.setter
+    def store(self, store: str | None) -> None:
+        if self._place.store is None:
+            self._place = self._place._replace(store=store)
 
     def next_call(self) -> Read[EventPage | EventBatch]:
         """A read where there is no cursor yet, a wait from then on."""
@@ -97,7 +115,8 @@ class Follower:
         self._next_cursor = page.next_cursor
         epoch = getattr(page, "snapshot_epoch", self._place.epoch)
         if self._place.cursor is None and self._place.epoch != epoch:
-            self._place = Place(None, 0, epoch)  # no cursor could expire, so the sequence must
+            # no cursor could expire, so the sequence must
+            self._place = Place(None, 0, epoch, self._place.store)
         behind = self._place.sequence
         return [event for event in page.events if (event.project_sequence or behind + 1) > behind]
 
@@ -112,7 +131,7 @@ class Follower:
         """The consumer has asked for what comes after this item."""
         place = self._place
         if isinstance(item, Gap):
-            self._move(Place(item.resumed_at, 0, None))
+            self._move(Place(item.resumed_at, 0, None, place.store))
         elif item.project_sequence:
             self._move(place._replace(sequence=max(place.sequence, item.project_sequence)))
 
@@ -144,8 +163,10 @@ class CursorStore:
         self._descriptor = -1
         self._header = b""
 
-    def open(self, source: str, type_prefixes: Sequence[str]) -> Place | None:
-        """The place where the last follower stood, None where there was none. Raises ``CursorStoreError``."""
+    def open(self, source: str, type_prefixes: Sequence[str], begin: Place) -> Place:
+        """The place where the last follower stood; ``begin`` where there is no file yet, which is then made.
+        Raises ``CursorStoreError``.
+        """
         header = {
             "format": _FORMAT,
             "version": 1,
@@ -154,6 +175,7 @@ class CursorStore:
         }
         self._header = journal.encode(header)
         try:
+            journal.create(self.path, self._header + journal.encode(begin._asdict()))
             self._descriptor = journal.open_private(self.path)
             self._lock()
             return self._last_place(header)
@@ -174,28 +196,48 @@ class CursorStore:
                 f"the cursor file {self.path} is in use by another follower; give each follower its own"
             ) from None
 
-    def _last_place(self, header: dict[str, object]) -> Place | None:
-        found = list(journal.lines(journal.read(self._descriptor)))
-        if not found:
-            journal.append(self._descriptor, self._header)
-            journal.sync(self._descriptor)
-            journal.sync_directory(os.path.dirname(self.path))
-            return None
-        if found[0].members != header:
-            known = found[0].members
+    def _last_place(self, header: dict[str, object]) -> Place:
+        self._check_first_line(header)
+        data = journal.read(self._descriptor)
+        found = list(journal.lines(data))
+        if len(found) < 2:  # the header, and where following began
+            raise CursorStoreError(self._cut("it holds no place any more"))
+        if found[-1].offset + found[-1].length != len(data):
+            logging.getLogger("tallystick.follow").warning(
+                "the end of the cursor file %s is torn: following goes on from the place before", self.path
+            )
+        place = found[-1].members
+        cursor, sequence, epoch, store = (place.get(name) for name in Place._fields)
+        assert isinstance(sequence, int)
+        assert isinstance(cursor, str | None)
+        assert isinstance(epoch, str | None)
+        assert isinstance(store, str | None)
+        return Place(cursor, sequence, epoch, store)
+
+    def _check_first_line(self, header: dict[str, object]) -> None:
+        """Reads no more of a file than its first line before it is known for one of ours."""
+        data = os.pread(self._descriptor, journal.LINE_BYTES_MAX, 0)
+        if not data:
+            raise CursorStoreError(self._cut("it is empty"))
+        first = next(journal.lines(data), None)
+        if first is None or first.offset or first.members.get("format") != _FORMAT:
+            raise CursorStoreError(
+                f"{self.path} is no cursor file: its first line does not say that it is one. It was left as"
+                " it is; name a file that does not exist yet, or a follower's own"
+            )
+        known = first.members
+        if known != header:
             raise CursorStoreError(
                 f"the cursor file {self.path} belongs to source {known.get('source')} with the prefixes"
                 f" {known.get('type_prefixes')}, and a cursor is good for its own source and filter only;"
                 " give this follower another file"
             )
-        place = found[-1].members
-        if len(found) == 1:
-            return None
-        cursor, sequence, epoch = place["cursor"], place["sequence"], place["epoch"]
-        assert isinstance(sequence, int)
-        assert isinstance(cursor, str | None)
-        assert isinstance(epoch, str | None)
-        return Place(cursor, sequence, epoch)
+
+    def _cut(self, what: str) -> str:
+        return (
+            f"the cursor file {self.path} was cut: {what}, so where to go on is not known. It was left as it"
+            " is; put its content back, or name a file that does not exist yet and say where to begin"
+        )
 
     def note(self, place: Place) -> None:
         """Write down the place, so that it outlives this process."""
@@ -207,6 +249,10 @@ class CursorStore:
         if len(data) <= _REWRITE_BYTES:
             journal.sync(self._descriptor)
             return
+        if not journal.is_at(self._descriptor, self.path):
+            raise CursorStoreError(
+                f"the cursor file {self.path} was replaced while it was in use; the place is kept no more"
+            )
         last = list(journal.lines(data))[-1]
         old, content = self._descriptor, self._header + journal.encode(last.members)
         self._descriptor = journal.replace(self.path, content)

@@ -19,10 +19,13 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 from zlib import crc32
 
 MODE: Final = 0o600
+LINE_BYTES_MAX: Final = 1 << 16
+"""More than a first line ever has; read before a file is known for one of ours."""
 _CHECK_CHARS: Final = 9
 _FULLFSYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)
 """macOS: fsync alone leaves the bytes in the drive's cache."""
@@ -85,6 +88,24 @@ def open_private(path: str) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def create(path: str, content: bytes) -> None:
+    """Make a file with this content, whole or not at all; one that is there is left as it is. Raises OSError.
+    """
+    if os.path.lexists(path):
+        return
+    aside = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.new"
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, MODE)
+    try:
+        write(descriptor, content, 0)
+        os.fsync(descriptor)
+        with suppress(FileExistsError):  # another process was first
+            os.link(aside, path)
+        sync_directory(os.path.dirname(path))
+    finally:
+        os.close(descriptor)
+        os.unlink(aside)
 
 
 def read(descriptor: int) -> bytes:

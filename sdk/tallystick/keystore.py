@@ -6,7 +6,7 @@ is written here and is on the disk *before* its first byte leaves; a client that
 never answered (``pending``) and sends those very bytes again (``Client.resume``).
 
 - One file for each actor and each daemon, mode 0600, in the state directory (``path_for``). A request is
-  never sent again as another actor, nor to another daemon.
+  never sent again as another actor, nor to another daemon, nor to another store: each line names the store.
 - A write costs one append and one sync. When it is answered, its line is overwritten in place: the content
   goes, and key, time and a digest of the request keyed with the file's own random secret remain, for seven
   days at most. That is not synced on its own: if a power cut undoes it, the request is sent once more, and
@@ -29,8 +29,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from tallystick import journal
@@ -53,10 +53,13 @@ _NO_DIGEST: Final = "0" * 64
 
 
 class Pending(NamedTuple):
-    """A request whose answer never came: ``stored_at`` is seconds since 1970."""
+    """A request whose answer never came: ``stored_at`` is seconds since 1970, ``store`` the id of the store
+    that it is for, "" where an older SDK did not write it down.
+    """
 
     request: Request
     stored_at: float
+    store: str = ""
 
     @property
     def operation(self) -> str:
@@ -83,6 +86,16 @@ def path_for(paths: Paths, actor: str) -> str:
     return os.path.join(paths.state_dir, f"keys-{name}-{daemon}.log")
 
 
+def actor_of(path: str) -> str:
+    """Whose key store stands at the path. Raises OSError, also where it says nobody's."""
+    with open(path, "rb") as file:
+        first = next(journal.lines(file.readline(journal.LINE_BYTES_MAX)), None)
+    actor = None if first is None else first.members.get("actor")
+    if not isinstance(actor, str):
+        raise OSError(0, "its first line does not say whose key store it is")
+    return actor
+
+
 class KeyStore:
     """The key store at ``path``, of one actor. Nothing is opened before it is used; safe to share by
     threads."""
@@ -96,9 +109,9 @@ class KeyStore:
         self._compact_at = COMPACT_BYTES
         self._secret = b""
 
-    def record(self, request: Request, *, may_be_there: bool = False) -> Slot:
-        """Make the request durable. ``may_be_there``: its key is the caller's, who may have recorded it
-        before.
+    def record(self, request: Request, *, store: str = "", may_be_there: bool = False) -> Slot:
+        """Make the request durable, for that store. ``may_be_there``: its key is the caller's, who may have
+        recorded it before.
 
         Raises ``KeyStoreError``.
         """
@@ -110,10 +123,11 @@ class KeyStore:
             "key": request.key,
             "at": time.time_ns() // 1_000_000,
             "wait": request.wait_seconds,
+            "store": store,
             "request": request.line.decode(),
         }
         with self._file() as found:
-            if may_be_there and (known := _find(journal.read(found), request)) is not None:
+            if may_be_there and (known := _find(journal.read(found), request, store)) is not None:
                 journal.sync(found)  # who wrote it may have died before this
                 return Slot(known, True)
             descriptor = self._compact(found) if os.fstat(found).st_size >= self._compact_at else found
@@ -127,7 +141,7 @@ class KeyStore:
         with self._file() as descriptor:
             line = slot.line
             if not _stands(descriptor, line):  # rewritten meanwhile, or settled by who resumed it
-                found = _find(journal.read(descriptor), _request(line.members))
+                found = _find(journal.read(descriptor), _request(line.members), _store(line))
                 if found is None:
                     return
                 line = found
@@ -143,14 +157,32 @@ class KeyStore:
         with self._file() as descriptor:
             found = [line for line in journal.lines(journal.read(descriptor)) if _is_open(line)]
         return [
-            Pending(_request(line.members), float(cast(int, line.members["at"])) / 1000) for line in found
+            Pending(_request(line.members), float(cast(int, line.members["at"])) / 1000, _store(line))
+            for line in found
         ]
 
-    def slot(self, request: Request) -> Slot | None:
+    def slot(self, pending: Pending) -> Slot | None:
         """Where a pending request stands, None where it was settled."""
         with self._file() as descriptor:
-            line = _find(journal.read(descriptor), request)
+            line = _find(journal.read(descriptor), pending.request, pending.store)
             return None if line is None else Slot(line, True)
+
+    def forget(self, matches: Callable[[str, str], bool]) -> int:
+        """Overwrite the pending requests that match, of which ``matches`` is given the line and the store's
+        id; how many they were. On the disk when it returns, and without a digest to test guesses with.
+        """
+        if not os.path.exists(self.path):
+            return 0
+        with self._file() as descriptor:
+            with suppress(FileNotFoundError):  # what a crash left of a rewriting
+                os.unlink(f"{self.path}.new")
+            found = [line for line in journal.lines(journal.read(descriptor)) if _is_open(line)]
+            hit = [line for line in found if matches(str(line.members["request"]), _store(line))]
+            for line in hit:
+                kept = journal.encode(_answered(line.members, _NO_DIGEST), line.length)
+                journal.write(descriptor, kept, line.offset)
+            journal.sync(descriptor)
+            return len(hit)
 
     def close(self) -> None:
         """Close the file; a later use opens it again."""
@@ -273,12 +305,16 @@ def _request(members: dict[str, object]) -> Request:
     )
 
 
-def _find(data: bytes, request: Request) -> journal.Line | None:
-    """The open line of exactly this request."""
+def _store(line: journal.Line) -> str:
+    return str(line.members.get("store", ""))
+
+
+def _find(data: bytes, request: Request, store: str) -> journal.Line | None:
+    """The open line of exactly this request to that store."""
     if request.key is None or f'"key":{json.dumps(request.key)}'.encode() not in data:
         return None  # nearly always, and faster than reading line by line
     for line in journal.lines(data):
-        if _is_open(line) and _request(line.members) == request:
+        if _is_open(line) and _request(line.members) == request and _store(line) == store:
             return line
     return None
 

@@ -20,25 +20,24 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 import trio
 
 from tallystick import calls
 from tallystick.artifacts import TransferMethods, WorkerTransferMethods
-from tallystick.base import ClientBase, Resumed, has_news
+from tallystick.base import ClientBase, Keeping, Resumed, has_news
 from tallystick.calls.any_operation import by_name
 from tallystick.calls.descriptors import Async
 from tallystick.calls.methods import ClientMethods, WorkerMethods
 from tallystick.core import Answer, Call, Credential, Exchange, Reply, ReplyBuffer, Request
-from tallystick.errors import ClientClosed, CursorExpired, ProblemError, TransportError
+from tallystick.errors import ClientClosed, CursorExpired, OtherStore, ProblemError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from tallystick.follow import Follower, Gap
-    from tallystick.keystore import Pending, Slot
+    from tallystick.keystore import Pending
     from tallystick.protocol.families.events import Event
     from tallystick.protocol.ijson import JsonValue
 
@@ -53,6 +52,8 @@ class Connection:
     def __init__(self, path: str) -> None:
         self.is_admitted = False
         """It was shown a credential, and took it."""
+        self.store: str | None = None
+        """The id of the daemon's store, once it was asked."""
         # A Unix socket connects at once or not at all, so there is nothing to wait for.
         plain = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -152,7 +153,7 @@ class Lane:
 
     async def _round_trip(self, connection: Connection, exchange: Exchange) -> bytes | None:
         try:
-            if not await self._is_admitted(connection, exchange):
+            if not await self._is_ready(connection, exchange):
                 self._drop()
                 return None
             exchange.sending()
@@ -169,6 +170,21 @@ class Lane:
         except BaseException:  # cancelled: the reply on its way must not answer the next request
             self._drop()
             raise
+
+    async def _is_ready(self, connection: Connection, exchange: Exchange) -> bool:
+        """Whether the request may be sent here: to the store that it is for, and when it is written down."""
+        if not await self._is_admitted(connection, exchange):
+            return False
+        if connection.store is None:
+            from tallystick.calls.service import GREETING
+
+            connection.store = exchange.introduced(await connection.round_trip(GREETING), trio.current_time())
+        if connection.store is None:
+            return False
+        exchange.meets(connection.store)
+        if not exchange.is_kept:
+            await trio.to_thread.run_sync(exchange.keep, connection.store)
+        return True
 
     async def _is_admitted(self, connection: Connection, exchange: Exchange) -> bool:
         """Shows the credential, where there is one, on a connection that has not been shown it."""
@@ -232,46 +248,66 @@ class AsyncClient(ClientBase, Async):
         """What a call is answered; the methods of this class are this, for the calls of ``calls``."""
         return await self._reply_on(call, self._lane_for(call.wait_seconds))
 
+    async def _checkpoint(self) -> None:
+        await trio.lowlevel.checkpoint()
+
     async def resume(self) -> list[Resumed]:
         """Send again what is pending; see ``BlockingClient.resume``."""
         resumed = []
         for pending in await trio.to_thread.run_sync(self.pending):
-            slot = await trio.to_thread.run_sync(self._slot, pending)
-            if slot is not None:
-                resumed.append(await self._resume_one(pending, slot))
+            keeping = await trio.to_thread.run_sync(self._kept, pending)
+            if keeping is not None:
+                resumed.append(await self._resume_one(pending, keeping))
         return resumed
 
-    async def _resume_one(self, pending: Pending, slot: Slot) -> Resumed:
+    async def _resume_one(self, pending: Pending, keeping: Keeping) -> Resumed:
         lane = self._lane_for(pending.request.wait_seconds)
         try:
-            answer, tries = await self._send(pending.request, None, slot, lane)
-        except ProblemError as error:
+            answer, tries = await self._send(pending.request, None, keeping, lane, pending.store)
+        except (ProblemError, OtherStore) as error:
             return Resumed(pending, None, error)
         return Resumed(pending, self._raw(pending.request, answer, tries), None)
 
-    async def _reply_on(self, call: Call[T], lane: Lane) -> Reply[T]:
+    async def _reply_on(self, call: Call[T], lane: Lane, store: str | None = None) -> Reply[T]:
         request = self._prepare(call)
-        slot = None
-        if request.key is not None and self._key_store is not None:
-            begin = partial(self._begin, request, own_key=call.key is not None)
-            slot = await trio.to_thread.run_sync(begin)
-        answer, tries = await self._send(request, call.deadline_seconds, slot, lane)
-        return self._reply(call, request, answer, tries)
+        words = await self._erased(call, lane)
+        keeping = self._keeping(request, own_key=call.key is not None)
+        answer, tries = await self._send(request, call.deadline_seconds, keeping, lane, store)
+        reply = self._reply(call, request, answer, tries)
+        if words is None:
+            return reply
+        return reply._replace(forgotten=await trio.to_thread.run_sync(self._forget, words))
+
+    async def _erased(self, call: Call[T], lane: Lane) -> frozenset[str] | None:
+        """The words that a call is about to erase; None where it erases nothing."""
+        if call.erases is None:
+            return None
+        from tallystick.forgetting import strings
+
+        request = self._prepare(call.erases)
+        try:
+            answer, _ = await self._send(request, call.deadline_seconds, None, lane, None)
+        except ProblemError:
+            return frozenset()
+        return frozenset(strings(answer.result))
 
     async def _send(
-        self, request: Request, seconds: float | None, slot: Slot | None, lane: Lane
+        self,
+        request: Request,
+        seconds: float | None,
+        keeping: Keeping | None,
+        lane: Lane,
+        store: str | None,
     ) -> tuple[Answer, int]:
-        exchange = self._exchange(request, slot, now=trio.current_time(), seconds=seconds)
+        exchange = self._exchange(request, keeping, now=trio.current_time(), seconds=seconds, store=store)
+        # Neither ending is on a thread: a cancellation must not come between the answer and what is written
+        # of it.
         try:
             answer = await lane.run(exchange)
-        except (ProblemError, TransportError) as error:
-            self._finish(slot, error.outcome)
+        except BaseException as error:
+            self._unanswered(error, keeping, exchange)
             raise
-        except BaseException:
-            self._interrupted(slot, exchange)
-            raise
-        # Not on a thread: a cancellation must not come between the answer and what is written of it.
-        self._finish(slot, "applied")
+        self._answered(keeping, exchange)
         return answer, exchange.tries
 
     def _lane_for(self, wait_seconds: float) -> Lane:
@@ -303,6 +339,7 @@ class TrioClient(ClientMethods, TransferMethods, AsyncClient):
                 for item in await self._follow_page(follower, lane, deadline_seconds):
                     yield item
                     follower.took(item)
+                    await trio.lowlevel.checkpoint()
                 await trio.to_thread.run_sync(follower.page_done)
         finally:
             self._lanes.discard(lane)
@@ -315,9 +352,11 @@ class TrioClient(ClientMethods, TransferMethods, AsyncClient):
         call = follower.next_call()
         call.deadline_seconds = seconds
         try:
-            page = await self._reply_on(call, lane)
+            page = await self._reply_on(call, lane, follower.store)
         except CursorExpired as problem:
             return [follower.gap(problem)]
+        finally:
+            follower.store = self.store
         return follower.news(page.value)
 
 

@@ -102,7 +102,7 @@ def nested_chain(depth: int) -> Chain:
 @pytest.mark.parametrize("vector", VECTORS["values"], ids=lambda vector: vector["name"])
 def test_canonical_bytes(vector: dict[str, Any]) -> None:
     """The bytes are those that an ECMAScript engine writes with sorted members, by both ways."""
-    value = parse(vector["text"].encode())
+    value = json.loads(vector["text"])  # whatever double it is: `ijson` would not take them all
     assert canonical(value).decode() == vector["canonical"]
     assert written(value).decode() == vector["canonical"]
 

@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from tally_cli.calling import Call, Record, key_option, keyed, text, verb
-from tally_cli.choosing import pages
+from tally_cli.choosing import folded, pages
 from tally_cli.exits import Exit
 from tally_cli.shown import anywhere
 from tally_cli.trouble import Trouble
@@ -126,7 +126,8 @@ def _find(call: Call, wanted: str) -> Record:
     """The agent of that id, or the only one of that name that was not revoked. Raises `Trouble` (exit 2)."""
     found = _agents(call)
     by_id = [each for each in found if each["agent_id"] == wanted]
-    named = [each for each in found if each["name"] == wanted and each["status"] == "active"]
+    same = folded(wanted)
+    named = [each for each in found if folded(text(each, "name")) == same and each["status"] == "active"]
     matching = by_id or named
     if len(matching) == 1:
         return matching[0]

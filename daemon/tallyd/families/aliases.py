@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
+from unicodedata import normalize
 
 import msgspec
 
@@ -123,7 +124,7 @@ def bind(tx: Transaction, request: Request[AssistantAliasBindArgs], admission: A
     if not name:
         raise invalid("$.args.display_alias is white space alone; give it a name")
     _check_deployment(tx, args.assistant_deployment_id, args.deployment_revision)
-    if canonical(name) in _active_names(tx, project):
+    if _folded(canonical(name)) in _active_names(tx, project):
         raise invalid(
             "$.args.display_alias is an active alias of this project already; revoke it, or choose another"
         )
@@ -161,7 +162,12 @@ def _check_deployment(tx: Transaction, deployment_id: str, revision: int) -> Non
 
 def _active_names(tx: Transaction, project: ProjectRow) -> set[bytes | None]:
     rows = tx.all("SELECT normalized FROM aliases WHERE project = ? AND status = 'active'", project.position)
-    return {_readable(tx, int(str(body))) for (body,) in rows}
+    return {_folded(_readable(tx, int(str(body)))) for (body,) in rows}
+
+
+def _folded(name: bytes | None) -> bytes | None:
+    """A name as it is compared: one name can be written in two ways that look the same (Unicode's NFC)."""
+    return None if name is None else normalize("NFC", name.decode()).encode()
 
 
 def _readable(tx: Transaction, body: int) -> bytes | None:

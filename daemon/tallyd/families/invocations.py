@@ -192,6 +192,7 @@ def _row(
         failed_attempts=0,
         terminal_ms=None,
         record=skeleton.encode(said),
+        lapsed_attempts=0,
     )
 
 
@@ -266,10 +267,7 @@ def cancel(tx: Transaction, request: Request[InvocationCancelArgs], admission: A
         raise stale_revision(
             row.revision, f"invocation {row.invocation_id} is {row.state}, and cannot be canceled"
         )
-    reason: object = None
-    if args.reason is not msgspec.UNSET:
-        body, _ = tx.seal(canonical(args.reason))
-        reason = skeleton.place(skeleton.NAME, body)
+    reason = sealed_reason(tx, args.reason)
     attempt = attempts.latest(tx, row.position)
     if attempt is not None and attempt.state == "running":
         end_attempt(tx, attempt, "canceled")
@@ -286,6 +284,14 @@ def cancel_child(tx: Transaction, request: Request[InvocationCancelArgs], admiss
     args = request.args
     check_fence(tx, request, admission)
     raise not_found("child invocation of this attempt", args.invocation_id)
+
+
+def sealed_reason(tx: Transaction, reason: str | msgspec.UnsetType) -> object:
+    """The place in a skeleton where a reason stands, sealed; None where none was given."""
+    if reason is msgspec.UNSET:
+        return None
+    body, _ = tx.seal(canonical(reason))
+    return skeleton.place(skeleton.NAME, body)
 
 
 def end_attempt(tx: Transaction, attempt: attempts.AttemptRow, state: str) -> None:

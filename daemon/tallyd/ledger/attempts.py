@@ -31,6 +31,8 @@ class InvocationRow(msgspec.Struct, frozen=True):
     failed_attempts: int
     terminal_ms: int | None
     record: bytes
+    lapsed_attempts: int
+    """How many attempts were fenced by a claim after their lease had run out."""
 
     @property
     def invocation_id(self) -> str:

@@ -84,7 +84,9 @@ class ErrandRunner:
     async def _do(self) -> bool:
         """Whether everything that was due is done."""
         errand = self._errand
-        while (found := await self._look()) is not None:
+        before: object = None
+        while (found := await self._look()) is not None and found != before:  # else the rest is not due yet
+            before = found
             if errand.cuts_log and not await self._driver.cut_log():
                 return False
             if errand.clean is not None:

@@ -39,9 +39,9 @@ class Worker:
         args = {"invocation_id": self.invocation["invocation_id"], **self.binding}
         return self.kernel.write("invocation_complete", args, key=key, socket=WORKER)
 
-    def fail(self, key: str = "fail", retryable: bool = True) -> Json:
+    def fail(self, key: str = "fail", retryable: bool = True, **more: Any) -> Json:
         args = {"invocation_id": self.invocation["invocation_id"], **self.binding}
-        args |= {"reason_class": "tests_fail", "retryable": retryable}
+        args |= {"reason_class": "tests_fail", "retryable": retryable, **more}
         return self.kernel.write("tallystick_invocation_fail", args, key=key, socket=WORKER)
 
     def progress(self) -> Json:

@@ -243,6 +243,14 @@ def test_one_active_alias_of_a_name_in_a_project(kernel: Kernel) -> None:
     assert "eviewer" not in repr(kernel.dump())
 
 
+def test_an_alias_in_another_unicode_form_is_the_same_name(kernel: Kernel) -> None:
+    """What looks the same is compared the same; each stays written as it was given."""
+    project = kernel.project()
+    first = bound(kernel, project, "Rene\u0301")["result"]
+    assert first["display_alias"] == "Rene\u0301"
+    assert kernel.problem(bound(kernel, project, "Ren\u00e9")) == "invalid"
+
+
 def test_an_alias_is_bound_to_a_deployment_at_its_revision(kernel: Kernel) -> None:
     """Unknown is not found, another revision stale."""
     project = kernel.project()

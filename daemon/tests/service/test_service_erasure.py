@@ -112,6 +112,14 @@ class Maker:
         self.done("invocation_cancel", {"invocation_id": invocation, "reason": word})
         yield self.erase("invocation_cancel", word, self.project, object_ref=invocation)
 
+    def failures(self) -> Iterator[Erasing]:
+        word = self.word()
+        held = self.claimed()
+        failed = {"invocation_id": held.invocation_id, "reason_class": "tests_fail", "retryable": False}
+        args = {**failed, **held.binding, "reason": word}
+        self.worker.ask(request(WORKER, "tallystick_invocation_fail", args, key=self.key()))
+        yield self.erase("tallystick_invocation_fail", word, self.project, object_ref=held.invocation_id)
+
     def assistants(self) -> Iterator[Erasing]:
         words = [self.word() for _ in range(5)]
         named = {"name": words[0], "description": words[1]}
@@ -243,6 +251,7 @@ KINDS: Final[tuple[Callable[[Maker], Iterator[Erasing]], ...]] = (
     Maker.spaces,
     Maker.lenses,
     Maker.cancels,
+    Maker.failures,
     Maker.assistants,
     Maker.emissions,
     Maker.said_by_workers,

@@ -170,7 +170,9 @@ def test_a_supervisor_hears_of_each_step(home: Place, supervisor: socket.socket)
     assert steps[0].endswith(" %")
     assert steps[1:4] == ["verifying the copy", "writing the copy to the disk", "migration 0008_open_states"]
     assert steps[4:] == [
-        "checking the references of agents", "checking the references of erasures",
+        "migration 0009_invocations_due",
+        "checking the references of agents", "checking the references of attempts",
+        "checking the references of erasures", "checking the references of invocations",
         "committing the migrations",
     ]  # fmt: skip
     assert not os.path.exists(home.paths.starting)
@@ -227,7 +229,7 @@ def test_what_a_killed_start_has_said_is_gone(home: Place) -> None:
     """
     unpack(FIRST, home)
     home.start(abort="start:upgrade_before_commit", may_end=True).wait()
-    assert told(home.paths)["step"] == "checking the references of erasures"
+    assert told(home.paths)["step"] == "checking the references of invocations"
     with home.start():
         assert not os.path.exists(home.paths.starting)
     readiness = Readiness(None, {}, home.paths)

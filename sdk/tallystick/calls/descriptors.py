@@ -108,6 +108,11 @@ class Async(ABC):
     """A client whose methods are awaited."""
 
     @abstractmethod
+    async def _checkpoint(self) -> None:
+        """Let others run: a long page must not keep a program from its other tasks, nor from being cancelled.
+        """
+
+    @abstractmethod
     async def reply(self, call: Call[T]) -> Reply[T]:
         """What a call is answered."""
 
@@ -135,6 +140,7 @@ class Async(ABC):
                 found, following = turn((await self.reply(call)).value, following)
                 for item in found:
                     yield item
+                    await self._checkpoint()
 
         return method
 

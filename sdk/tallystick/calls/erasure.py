@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
+from tallystick.calls.contributions import contribution_show
 from tallystick.calls.descriptors import write
+from tallystick.calls.events import event_payload
 from tallystick.calls.values import AnyProject, Named, WriteOptions, identifier, optional_project, project_id
 from tallystick.core import Write
 
@@ -21,13 +23,15 @@ def contribution_redact(
     and so does ``reason_class``; the body is then one part of media type ``application/x.kovee.redacted``.
     """
     arguments = {"contribution_ref": identifier(contribution), "reason_class": reason_class}
-    return Write(
+    call: Write[ContributionRedaction] = Write(
         "contribution_redact",
         arguments,
         "erasure.ContributionRedaction",
         project_id=project_id(project),
         **options,
     )
+    call.erases = contribution_show(project, identifier(contribution))
+    return call
 
 
 def erase(
@@ -50,7 +54,12 @@ def erase(
         raise TypeError("give either object_ref or event_id: one thing is erased at a time")
     arguments = {"object_ref": object_ref, "event_id": event_id, "reason_class": reason_class}
     place = optional_project(project)
-    return Write("tallystick_erase", arguments, "erasure.Erasure", project_id=place, **options)
+    call: Write[Erasure] = Write(
+        "tallystick_erase", arguments, "erasure.Erasure", project_id=place, **options
+    )
+    if event_id is not None:
+        call.erases = event_payload(event_id)
+    return call
 
 
 # --- methods ----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from tallystick.calls.descriptors import read
 from tallystick.calls.values import AnyProject, ReadOptions, optional_project
-from tallystick.core import Read
+from tallystick.core import Read, prepare
 
 if TYPE_CHECKING:
     from tallystick.protocol.families.service import (
@@ -34,6 +34,10 @@ def hello(
         "requested_features": list(features),
     }
     return Read("hello", arguments, "service.HelloResult", realm_id=None, **options)
+
+
+GREETING: Final = prepare(hello()).line
+"""What each connection begins with: the reply names the store that is behind it."""
 
 
 def protocol_info(**options: Unpack[ReadOptions]) -> Read[ProtocolInfo]:

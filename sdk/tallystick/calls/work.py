@@ -75,10 +75,21 @@ def complete(
 
 
 def fail(
-    claim: InvocationClaim, reason_class: str, *, retryable: bool, **options: Unpack[WriteOptions]
+    claim: InvocationClaim,
+    reason_class: str,
+    *,
+    retryable: bool,
+    reason: str | None = None,
+    **options: Unpack[WriteOptions],
 ) -> Write[Invocation]:
-    """This attempt has failed; a retryable failure makes the invocation claimable while attempts remain."""
-    arguments = {**attempt(claim), "reason_class": reason_class, "retryable": retryable}
+    """This attempt has failed; a retryable failure makes the invocation claimable while attempts remain.
+
+    ``reason_class`` is a label that is never erased; ``reason`` says what happened, in at most 4,096
+    characters.
+    """
+    arguments = {
+        **attempt(claim), "reason_class": reason_class, "retryable": retryable, "reason": reason
+    }  # fmt: skip
     return Write(
         "tallystick_invocation_fail", arguments, "invocations.Invocation", surface="worker", **options
     )

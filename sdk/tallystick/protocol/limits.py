@@ -101,6 +101,8 @@ LEASE_TERM_SECONDS_MAX: Final = 86_400
 """A day: an invocation's deadline may be years away, a worker's silence should not be trusted that long."""
 LEASE_TERM_SECONDS_BARE_MIN: Final = 900
 """What a client that names no term gets at least: it does not know that it must renew."""
+INVOCATION_LAPSED_ATTEMPTS_MAX: Final = 5
+"""Attempts of one invocation whose worker was never heard of again: a sixth would end as they did."""
 LEASE_TERM_SECONDS_SDK: Final = 60
 """What the SDK asks for; it renews at a third."""
 

@@ -124,6 +124,7 @@ RECOVERY: Final[dict[Kind, tuple[str, type[Struct]]]] = {
 """The `ext` member that a problem of this kind must carry, and its closed shape."""
 
 EXT_HEAD: Final = "dev.tallystick.head"
+EXT_LEASE: Final = "dev.tallystick.lease"
 EXT_EPOCH: Final = "dev.tallystick.epoch"
 EXT_OUTCOME: Final = "dev.tallystick.outcome"
 
@@ -272,8 +273,18 @@ def stale_revision(current_revision: int, detail: str, head: Mapping[str, object
 
 
 def stale_lease(detail: str) -> Refusal:
-    """The attempt that speaks is not the current one, or its invocation has ended."""
+    """The attempt that speaks is not the current one."""
     return _refusal(Kind.STALE_LEASE, detail)
+
+
+def invocation_ended(detail: str, state: str) -> Refusal:
+    """There is no lease to be had any more: the invocation has ended, as `state` says."""
+    return _refusal(Kind.STALE_LEASE, detail, {EXT_LEASE: {"ended": state}})
+
+
+def lease_held(detail: str, remaining_seconds: int) -> Refusal:
+    """Another attempt has the invocation, for `remaining_seconds` more unless it renews its lease."""
+    return _refusal(Kind.STALE_LEASE, detail, {EXT_LEASE: {"remaining_seconds": remaining_seconds}})
 
 
 def idempotency_mismatch(first_at: str, first_request_id: str) -> Refusal:

@@ -1,6 +1,7 @@
 """A small line server that speaks what a test tells it to: the SDK's other end where no daemon may decide.
 
-It is a real listener on a real socket. Each line that arrives is noted with the number of its connection,
+It is a real listener on a real socket. The greeting with which the SDK begins a connection is answered with
+``store``, and not noted. Each other line that arrives is noted with the number of its connection,
 and the next *act* of the script is played: a function of the connection's socket and the line. After the
 script, ``echo`` is played for ever.
 """
@@ -12,6 +13,8 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple, Self
+
+from tallystick.calls.service import GREETING
 
 Act = Callable[[socket.socket, bytes], None]
 
@@ -33,7 +36,9 @@ class Heard(NamedTuple):
 class LineServer:
     """Listens at ``path`` from ``with`` to the end of its block; ``heard`` is what came, in order."""
 
-    def __init__(self, path: str, script: Iterable[Act] = (), *, greeting: bytes = b"") -> None:
+    def __init__(
+        self, path: str, script: Iterable[Act] = (), *, greeting: bytes = b"", store: str = "inst-1"
+    ) -> None:
         self.path = path
         self.heard: list[Heard] = []
         self.connections = 0
@@ -41,6 +46,7 @@ class LineServer:
         self.changed = threading.Condition()  # guards the script and what was heard
         self._script = list(script)
         self._greeting = greeting
+        self.store = store
         self._open: list[socket.socket] = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._threads: list[threading.Thread] = []
@@ -112,6 +118,9 @@ class LineServer:
                 self.changed.notify_all()
 
     def _play(self, number: int, connected: socket.socket, line: bytes) -> None:
+        if line == GREETING:
+            connected.sendall(ok({"installation_id": self.store}))
+            return
         with self.changed:
             self.heard.append(Heard(number, line))
             act = self._script.pop(0) if self._script else echo

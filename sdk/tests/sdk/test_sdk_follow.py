@@ -219,3 +219,46 @@ def test_a_cursor_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     """The error says which file, and why."""
     with pytest.raises(CursorStoreError, match="absent/cursor"):
         Follower(SOURCE, store=CursorStore(tmp_path / "absent" / "cursor"))
+
+
+@pytest.mark.parametrize("content", [b"dear diary\n", b"\x00" * 10_000, b"no end", b"deadbeef {}\n"])
+def test_a_file_that_is_no_cursor_file_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    """Whatever file is named by mistake, not a byte of it changes, and the error says what it is not."""
+    notes = tmp_path / "notes.txt"
+    notes.write_bytes(content)
+    notes.chmod(0o600)
+    with pytest.raises(CursorStoreError, match="is no cursor file"):
+        Follower(SOURCE, store=CursorStore(notes))
+    assert notes.read_bytes() == content
+
+
+@pytest.mark.parametrize("kept_lines", [0, 1])
+def test_a_cursor_file_that_lost_its_place_is_said_so(
+    path: str, opened: Callable[[], Follower], kept_lines: int
+) -> None:
+    """Emptied, or cut to its first line: nothing is followed from the beginning because of it."""
+    take(opened(), page(1, 5))
+    opened().close()
+    Path(path).write_bytes(b"".join(Path(path).read_bytes().splitlines(keepends=True)[:kept_lines]))
+    with pytest.raises(CursorStoreError, match="was cut"):
+        Follower(SOURCE, store=CursorStore(path))
+
+
+def test_a_torn_end_is_said_in_the_log(
+    path: str, opened: Callable[[], Follower], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Following goes on from the line before, and not without a word."""
+    take(opened(), page(1, 5))
+    opened().close()
+    assert caplog.text == ""
+    Path(path).write_bytes(Path(path).read_bytes()[:-5])
+    opened()
+    assert "torn" in caplog.text
+
+
+def test_a_new_cursor_file_keeps_where_following_begins(path: str) -> None:
+    """A follower that dies before its first step goes on where it was told to begin, not at the first event.
+    """
+    Follower(SOURCE, after_cursor="cursor-7", store=CursorStore(path)).close()
+    assert arguments(Follower(SOURCE, store=CursorStore(path))) == ("events_wait", "cursor-7")
+    assert [entry.name for entry in Path(path).parent.iterdir() if entry.name.endswith(".new")] == []

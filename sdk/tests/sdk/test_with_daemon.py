@@ -457,13 +457,13 @@ def test_the_journey_with_a_daemon_that_dies(tmp_path: Path, runtime_dir: str, o
 def test_a_later_attempt_finds_the_steps_of_an_earlier_one_done(
     client: Client, tallyd: Tallyd, space: Space, asked: Asked
 ) -> None:
-    """An attempt that failed after its answer is followed by one with other words: the first ones stand."""
+    """An attempt that failed after its answer is followed by one that asks first: the first words stand."""
     identifier = asked.invocation.invocation_id
 
     class Half(Assistant):
         def run(self, ctx: InvocationContext) -> None:
             assert ctx.done("answer") is None
-            ctx.contribute("synthesis", "first words")
+            ctx.contribute("synthesis", "first words", operation_key="answer")
             raise ZeroDivisionError("in the middle")
 
     with pytest.raises(ZeroDivisionError):
@@ -472,11 +472,16 @@ def test_a_later_attempt_finds_the_steps_of_an_earlier_one_done(
 
     class Again(Assistant):
         def run(self, ctx: InvocationContext) -> None:
-            assert isinstance(ctx.done("answer"), Contribution)
-            ctx.contribute("synthesis", "other words", addresses=ctx.question)
+            done = ctx.done("answer") or ctx.contribute("synthesis", "other", operation_key="answer")
+            assert isinstance(done, Contribution)
+            ctx.relate("addresses", done, asked.question, operation_key="answer.addresses")
 
     assert run_one(Again(), identifier, runtime_dir=tallyd.runtime_dir).state == "succeeded"
     assert syntheses(client, space) == ["first words"]
+    (said,) = client.contributions(space, kind="synthesis")
+    (ended,) = client.events(asked.invocation.project_id, type_prefixes=["dev.kovee.invocation.succeeded"])
+    assert isinstance(ended.payload, dict)
+    assert ended.payload["result_ref"] == said.contribution_id
     assert len(relations(client, asked.invocation.project_id)) == 1
 
 

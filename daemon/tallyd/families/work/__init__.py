@@ -1,4 +1,6 @@
-"""Invocations as workers see them: ``attempts`` claims and ends them, ``reads`` is what is read meanwhile."""
+"""Invocations as workers see them: ``attempts`` claims and ends them, ``reads`` is what is read meanwhile,
+``overdue`` ends those that no worker will.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from typing import Final
 
 from tallyd.families.shared.family import Family, Pending, asks, fenced_read, read, write
 from tallyd.families.shared.fence import fenced
-from tallyd.families.work import attempts, reads
+from tallyd.families.work import attempts, overdue, reads
 from tallystick.protocol.families.work import (
     INVOCATION_CLAIM,
     INVOCATION_COMPLETE,
@@ -35,4 +37,5 @@ FAMILY: Final = Family(
             pending=Pending(names=lambda args: args.deployments, wait_ms=lambda args: args.wait_ms),
         ),
     ),
+    errands=(overdue.OVERDUE,),
 )

@@ -2,7 +2,8 @@
 
 | attempt's state | ends it                                                  |
 |-----------------|----------------------------------------------------------|
-| running         | its own completion or failure; a cancel; the next claim after its lease ran out |
+| running         | its own completion or failure; a cancel; the next claim after its lease ran out;
+|                 | the daemon, after the deadline or the last lapse (``overdue``) |
 | succeeded, failed, canceled, fenced | nothing: each is final                |
 
 A fence is state, not authority: a worker that lost its attempt is told ``stale-lease``, whatever it sends.
@@ -21,6 +22,7 @@ from tallyd.admission import Admission, may_claim
 from tallyd.families import deployments, invocations, participants
 from tallyd.families.context import assemblies, frontiers
 from tallyd.families.shared.fence import check_fence
+from tallyd.families.work.overdue import FAILED, lapses_end
 from tallyd.ledger import attempts, ids, pages, skeleton
 from tallyd.ledger.attempts import ENDED_STATES, AttemptRow, InvocationRow
 from tallyd.ledger.log import LogRow
@@ -37,7 +39,14 @@ from tallystick.protocol.families.work import (
     TallystickInvocationProgressArgs,
     TallystickInvocationRenewArgs,
 )
-from tallystick.protocol.problems import Refusal, deadline_exceeded, not_found, stale_lease, unavailable
+from tallystick.protocol.problems import (
+    Refusal,
+    deadline_exceeded,
+    invocation_ended,
+    lease_held,
+    not_found,
+    unavailable,
+)
 
 
 # --- claim --------------------------------------------------------------------------------------------------
@@ -61,7 +70,9 @@ class Claimable(NamedTuple):
 
 def _take(tx: Transaction, admission: Admission, found: Claimable, term_seconds: int) -> Applied:
     row, previous, items = found
+    lapses = row.lapsed_attempts
     if previous is not None and previous.state == "running":
+        lapses += 1
         tx.update(
             "attempts",
             {"invocation": previous.invocation, "ordinal": previous.ordinal},
@@ -70,7 +81,7 @@ def _take(tx: Transaction, admission: Admission, found: Claimable, term_seconds:
         )
     ordinal = 1 if previous is None else previous.ordinal + 1
     attempt = _new_attempt(tx, admission, row, ordinal, term_seconds)
-    row = invocations.change(tx, row, state="running")
+    row = invocations.change(tx, row, state="running", lapsed_attempts=lapses)
     reference = ids.text("invatt", attempt.reference)
     payload: dict[str, object] = {"attempt_id": reference, "fence_epoch": attempt.fence}
     tx.emit(invocations.event(tx, row, "dev.kovee.invocation.claimed.v1", payload))
@@ -88,12 +99,21 @@ def _items(tx: Transaction, admission: Admission, row: InvocationRow) -> list[by
 
 def _check_claimable(tx: Transaction, row: InvocationRow, previous: AttemptRow | None) -> None:
     if row.state in ENDED_STATES:
-        raise stale_lease(f"invocation {row.invocation_id} is {row.state}; there is nothing left to claim")
+        raise invocation_ended(
+            f"invocation {row.invocation_id} is {row.state}; there is nothing left to claim", row.state
+        )
     if previous is not None and previous.state == "running" and tx.leases.live(row.position):
-        raise stale_lease(
-            f"invocation {row.invocation_id} is held by another attempt for "
-            f"{tx.leases.remaining_seconds(row.position):.0f} s "
-            "more; claim again, with a new key, when its lease has run out"
+        seconds = math.ceil(tx.leases.remaining_seconds(row.position))
+        raise lease_held(
+            f"invocation {row.invocation_id} is held by another attempt for {seconds} s more; claim again, "
+            "with a new key, when its lease has run out",
+            seconds,
+        )
+    if lapses_end(row, previous):
+        raise invocation_ended(
+            f"invocation {row.invocation_id} was taken {row.lapsed_attempts + 1} times by a worker that was "
+            "not heard of again; ask anew, when it is known why",
+            "failed",
         )
     if tx.now_ms < row.not_before_ms:
         raise unavailable(
@@ -216,9 +236,11 @@ def _oldest(tx: Transaction, admission: Admission, named: Sequence[str]) -> Clai
 
 def _claimable_in(tx: Transaction, row: InvocationRow, previous: AttemptRow | None) -> float:
     """Seconds until ``_check_claimable`` lets a queued or running invocation pass; infinite where its
-    deadline comes first.
+    deadline comes first, or its last lapse.
     """
     held = previous is not None and previous.state == "running"
+    if lapses_end(row, previous):
+        return math.inf
     lease = tx.leases.remaining_seconds(row.position) if held else 0.0
     seconds = max(lease, (row.not_before_ms - tx.now_ms) / 1000, 0.0)
     return math.inf if tx.now_ms + seconds * 1000 > row.deadline_ms else seconds
@@ -270,8 +292,9 @@ def fail(tx: Transaction, request: Request[TallystickInvocationFailArgs], admiss
         "fence_epoch": attempt.fence,
         "reason_class": args.reason_class,
         "retryable": args.retryable,
+        "reason": invocations.sealed_reason(tx, args.reason),
     }
-    tx.emit(invocations.event(tx, row, "dev.tallystick.invocation.failed.v1", payload))
+    tx.emit(invocations.event(tx, row, FAILED, payload))
     return Applied(result=invocations.record(row), revision=row.revision, cursor=False)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, UnsetType
 
 from tallystick.protocol import limits
-from tallystick.protocol.arguments import Args, AttemptArgs
+from tallystick.protocol.arguments import Args, AttemptArgs, Content
 from tallystick.protocol.families.artifacts import ArtifactBytes
 from tallystick.protocol.families.context import Assembly, Frontier
 from tallystick.protocol.families.contributions import Contribution, Relation
@@ -29,6 +29,7 @@ from tallystick.protocol.shapes import (
     AnyJson,
     ArtifactReadBytes,
     Cursor,
+    FreeText,
     Identifier,
     LeaseTermSeconds,
     SafeInt,
@@ -176,10 +177,11 @@ class TallystickInvocationRenewArgs(AttemptArgs, frozen=True, kw_only=True):
 
 
 class TallystickInvocationFailArgs(AttemptArgs, frozen=True, kw_only=True):
-    """The attempt failed: of which class its reason is, and whether another attempt may help."""
+    """The attempt failed: of which class its reason is, whether another may help, and in words why."""
 
     reason_class: StatusToken
     retryable: bool
+    reason: Content[FreeText] | UnsetType = UNSET
 
 
 class TallystickInvocationNextArgs(Args, frozen=True, kw_only=True):
@@ -213,7 +215,7 @@ INVOCATION_CLAIM: Final = DEVELOPER_ASSISTANT.write(
         RowEffect("attempts", "insert"),
         RowEffect("attempts", "update", None, _ATTEMPT_ENDED),
         RowEffect("participants", "insert", None),
-        RowEffect("invocations", "update", 1, ("state", "revision")),
+        RowEffect("invocations", "update", 1, ("state", "revision", "lapsed_attempts")),
     ),
     extensions={LEASE_EXTENSION: LeaseExtension},
 )
@@ -306,7 +308,7 @@ TALLYSTICK_INVOCATION_NEXT: Final = TALLYSTICK_WORKER.write(
         RowEffect("attempts", "insert"),
         RowEffect("attempts", "update", None, ("state", "ending")),
         RowEffect("participants", "insert", None),
-        RowEffect("invocations", "update", 1, ("state", "revision")),
+        RowEffect("invocations", "update", 1, ("state", "revision", "lapsed_attempts")),
     ),
 )
 
