@@ -6,7 +6,7 @@
 #   make check         ruff and mypy --strict, over the product and its tests
 #   make crash         the crash matrix: the real daemon killed at each phase of each writing operation
 #   make conformance   the protocol's vectors (of KCP_DATA, else ../shared/kcp, where there is one) and our own
-#   make bench         what the figures in the README rest on
+#   make bench         how fast it is, measured against the bars that it is held to (benchmarks/bars.py)
 #   make clean         removes what the targets above made in the clone, never anybody's record
 
 PYTHON ?= python3

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 
+from tally_cli.exits import Exit
 from tally_cli.output import Printer, complain
 from tally_cli.starting import answers, ensure_running, not_running
+from tally_cli.trouble import Trouble
+from tally_cli.waiting import Waiting
+from tallystick import __version__, calls
 from tallystick.calls import WriteOptions
 from tallystick.core import OWNER, Reply
 from tallystick.core import Call as Request
+from tallystick.errors import Invalid, StaleRevision, UnknownOp
 from tallystick.paths import Paths, resolve
 
 if TYPE_CHECKING:
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 
     from tallystick.blocking import BlockingClient
     from tallystick.client import Client
+    from tallystick.forgetting import Forgotten
     from tallystick.protocol.ijson import JsonValue
 
 P = ParamSpec("P")
@@ -39,6 +45,7 @@ class Call:
         self, *, as_json: bool, may_start: bool, data_dir: str | None, runtime_dir: str | None
     ) -> None:
         self.printer = Printer(as_json=as_json)
+        self.waiting = Waiting(None if as_json else complain)
         self.may_start = may_start
         self._data_dir = data_dir
         self._runtime_dir = runtime_dir
@@ -89,7 +96,11 @@ class Call:
         elif not answers(self.paths.client_socket):
             raise not_running(self.paths)
         client = kind(
-            self.paths.runtime_dir, self.paths.data_dir, actor=self.actor, credential=self.credential
+            self.paths.runtime_dir,
+            self.paths.data_dir,
+            actor=self.actor,
+            credential=self.credential,
+            patience=self.waiting.goes_on,
         )
         click.get_current_context().call_on_close(client.close)
         return client
@@ -97,6 +108,20 @@ class Call:
     def ask(self, request: "Request[object]") -> Record:
         """The result of a call, an object as parsed JSON."""
         return self.reply(request).value
+
+    def change(self, request: "Request[object]", done: "Callable[[], Record | None]") -> Record:
+        """What a command made of an object; where it was refused since it was done already, the object.
+
+        `done` is asked after a refusal alone: the record as it is, where it is as the command would leave it,
+        else None. It is told with the member ``already``.
+        """
+        try:
+            return self.ask(request)
+        except (Invalid, StaleRevision):
+            record = done()
+            if record is None:
+                raise
+            return {**record, "already": True}
 
     def tell_all(self, records: Iterable[Record], members: tuple[str, ...]) -> None:
         """Print a list: each record as JSON, or these members of each as a row."""
@@ -108,17 +133,50 @@ class Call:
         self.printer.table(headings, [[_cell(record, member) for member in members] for record in records])
 
     def made(self, record: Record, id_member: str, *more: str) -> None:
-        """Print something new: all of it as JSON, its id alone into a pipe, more beside it on a terminal."""
+        """Print something new: all of it as JSON, its id alone into a pipe, more beside it on a terminal.
+
+        Of what was done already, people are told that it was.
+        """
         if self.printer.as_json:
             self.printer.object(record)
         elif self.printer.people:
             self.printer.row(text(record, id_member), *more)
         else:
             self.printer.row(text(record, id_member))
+        if record.get("already") and not self.printer.as_json:
+            complain(f"{text(record, id_member)} was so already; nothing was changed.")
 
     def reply(self, request: "Request[object]") -> "Reply[Record]":
-        """The whole reply to a call, its value as parsed JSON."""
-        return cast("Reply[Record]", self.caller.raw(request))
+        """The whole reply to a call, its value as parsed JSON. What became of erased words in this user's key
+        stores is told on stderr. Raises `Trouble` where the daemon that runs is another version, and does not
+        know the operation.
+        """
+        caller = self.caller
+        try:
+            with self.waiting.told(f"the daemon's answer to {request.operation}"):
+                reply = cast("Reply[Record]", caller.raw(request))
+        except UnknownOp as error:
+            raise self._other_version(error) from error
+        if reply.forgotten is not None:
+            _tell_forgotten(reply.forgotten)
+        return reply
+
+    def _other_version(self, error: UnknownOp) -> Trouble:
+        """Which daemon runs, and how another one is started."""
+        theirs = text(cast(Record, self.caller.raw(calls.service.hello()).value), "implementation_version")
+        words = (
+            f"The daemon that runs does not know {error.operation}: it is tallyd {theirs}, and this is tally"
+            f" {__version__}. `tally down` and `tally up` start the one that belongs to this tally; under a"
+            " service manager, restart its unit."
+        )
+        return Trouble(Exit.PROBLEM, error.kind, words, operation=error.operation, daemon_version=theirs)
+
+
+def _tell_forgotten(forgotten: "Forgotten") -> None:
+    if forgotten.cleared:
+        complain(f"Cleared from this user's key stores: {forgotten.cleared} unanswered requests.")
+    for what in forgotten.unreached:
+        complain(f"Not reached: {what}")
 
 
 def verb(function: Callable[Concatenate[Call, P], None]) -> Callable[..., None]:

@@ -2,7 +2,7 @@
 
 What is named, by its id or its whole name, is taken; else the only one there is. Nothing is remembered
 between calls, so that no call depends on an earlier one: where there are several and none is named, they are
-listed.
+listed. An object that is named by its id is looked for in every project: an id says all there is to say.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from typing import Final
 from unicodedata import normalize
 
 import click
+from click.core import ParameterSource
 
 from tally_cli.calling import Call, Record, text
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
 from tallystick import calls
 from tallystick.core import Call as Request
+from tallystick.errors import NotFound
 
 LISTED_MAX: Final = 20
 """More would not help to choose."""
+_SPACE_ID: Final = re.compile(r"space-[0-9a-f]{32}")
 
 project_option = click.option(
     "-p", "--project", "project", metavar="PROJECT", envvar="TALLY_PROJECT",
@@ -73,9 +76,46 @@ def choose_project(call: Call, wanted: str | None) -> str:
     return text(chosen, "project_id")
 
 
+def found_in(
+    call: Call, project: str | None, request: Callable[[str], Request[object]]
+) -> tuple[str, Record]:
+    """In which project an object is, and what it is.
+
+    `request` is made for each of `places_of` until one answers. Raises the daemon's ``NotFound`` where none
+    has it.
+    """
+    missing: NotFound | None = None
+    for place in places_of(call, project):
+        try:
+            return place, call.ask(request(place))
+        except NotFound as error:
+            missing = error
+    if missing is None:
+        raise _none_yet("project", "`tally init` makes one.")
+    raise missing
+
+
+def places_of(call: Call, project: str | None) -> list[str]:
+    """The projects in which an object that is named by its id is looked for.
+
+    One that is named on the command line is the only one. That of TALLY_PROJECT is the first: it says where
+    to begin, and an object that is elsewhere is found all the same.
+    """
+    if project is not None and not is_from_environment():
+        return [choose_project(call, project)]
+    known = sorted(projects(call), key=lambda each: project not in (each["project_id"], each.get("name")))
+    return [text(each, "project_id") for each in known]
+
+
+def is_from_environment() -> bool:
+    """Whether the project was named by TALLY_PROJECT, a habit of the shell, and not for this call."""
+    source = click.get_current_context().get_parameter_source("project")
+    return source is ParameterSource.ENVIRONMENT
+
+
 def choose_space(call: Call, project_id: str, wanted: str | None) -> Record:
     """The space that is meant. Raises `Trouble` (exit 2) where that is not clear."""
-    if wanted is not None and re.fullmatch(r"space-[0-9a-f]{32}", wanted):
+    if wanted is not None and _SPACE_ID.fullmatch(wanted):
         return call.ask(calls.projects.space_show(project_id, wanted))
     hint = f"`tally space create --project {project_id} TITLE` makes one."
     return _only(list(spaces(call, project_id)), wanted, "space", "title", hint)
@@ -88,7 +128,14 @@ def space_ref(space: Record) -> calls.SpaceRef:
 
 def choose_place(call: Call, project: str | None, space: str | None) -> calls.SpaceRef:
     """Where the space is that is meant, in the project that is meant. Raises `Trouble` (exit 2)."""
-    return space_ref(choose_space(call, choose_project(call, project), space))
+    return space_ref(find_space(call, project, space))
+
+
+def find_space(call: Call, project: str | None, wanted: str | None) -> Record:
+    """The space that is meant, in the project that is meant; an id needs none. Raises `Trouble` (exit 2)."""
+    if wanted is not None and _SPACE_ID.fullmatch(wanted):
+        return found_in(call, project, lambda place: calls.projects.space_show(place, wanted))[1]
+    return choose_space(call, choose_project(call, project), wanted)
 
 
 def folded(name: str) -> str:
@@ -106,7 +153,7 @@ def _only(found: list[Record], wanted: str | None, what: str, name: str, hint: s
     if len(matching) == 1:
         return matching[0]
     if not found:
-        raise Trouble(Exit.USAGE, f"no-{what}", f"There is no {what} yet. {hint}")
+        raise _none_yet(what, hint)
     shown = matching or found
     if wanted is not None and not matching:
         words = f"No {what} has the id or {name} {wanted!r}. There are:"
@@ -117,3 +164,7 @@ def _only(found: list[Record], wanted: str | None, what: str, name: str, hint: s
     listed = [f"  {text(each, f'{what}_id')}  {text(each, name)}" for each in shown[:LISTED_MAX]]
     more = [f"  and {len(shown) - LISTED_MAX} more"] if len(shown) > LISTED_MAX else []
     raise Trouble(Exit.USAGE, f"which-{what}", "\n".join([words, *listed, *more]))
+
+
+def _none_yet(what: str, hint: str) -> Trouble:
+    return Trouble(Exit.USAGE, f"no-{what}", f"There is no {what} yet. {hint}")

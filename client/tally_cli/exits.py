@@ -25,14 +25,14 @@ class Exit(IntEnum):
 
 MEANING: dict[Exit, str] = {
     Exit.OK: "Done, or already so.",
-    Exit.PROBLEM: "The daemon refused, or a check of it failed. This call applied nothing.",
+    Exit.PROBLEM: "The daemon refused, or a check of it failed. The step that was refused applied nothing.",
     Exit.USAGE: "The command line is wrong, or names what cannot be chosen for you. Nothing was sent.",
-    Exit.UNREACHABLE: "No daemon answers, and none was started. Nothing was sent.",
+    Exit.UNREACHABLE: "No daemon answers this user, and none was started. Nothing was sent.",
     Exit.SANDBOX: "A sandbox stands between this process and the daemon, or forbids starting one here.",
     Exit.OUTCOME_UNKNOWN: "The command was sent, and no answer has told its fate. The same key asks again.",
     Exit.NOT_STARTED: "A daemon was started and refused to run. Its own words and exit code are shown.",
     Exit.ASSISTANT_FAILED: "The assistant could not be loaded, raised an error, or lost its lease.",
-    Exit.LOCAL_FILE: "A file of this user, of keys or cursors or the log, cannot be used.",
+    Exit.LOCAL_FILE: "A file of this user cannot be used: keys, cursors, the log, one named here, or stdout.",
     Exit.FAULT: "A fault of tally itself. TALLY_DEBUG=1 shows where.",
     Exit.INTERRUPTED: "Interrupted from the keyboard.",
     Exit.PIPE_CLOSED: "Whoever read the output has gone.",

@@ -91,9 +91,10 @@ def run_here(
     """Run the assistant on the invocation. ``wait_seconds``: for how long another attempt's lease is waited
     for, with a countdown. Raises `Trouble` (exit 7).
     """
+    options: RunOptions = {**options_of(call), "patience": call.waiting.goes_on}
     try:
         return run_one(
-            assistant, invocation_id, claim_seconds=wait_seconds, on_held=countdown(call), **options_of(call)
+            assistant, invocation_id, claim_seconds=wait_seconds, on_held=countdown(call), **options
         )
     except TallyError:
         raise

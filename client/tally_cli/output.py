@@ -5,7 +5,7 @@ compact JSON, as the daemon gave it. Without it, and when stdout is no terminal,
 cells are separated by tabs, without headings. On a terminal the same rows are aligned under headings.
 
 Whatever passes here is made visible (`visible`). There is no other way to stdout, except `Printer.raw`, which
-only a pipe can take.
+only a pipe can take, and `Printer.own`, for texts that come with the program.
 """
 
 import io
@@ -15,13 +15,15 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final, TextIO
-from unicodedata import combining, east_asian_width
+from unicodedata import category, combining, east_asian_width
 
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
-from tally_cli.visible import visible, visible_block, visible_json
+from tally_cli.visible import EMOJI_SELECTOR, JOINER, is_pictorial, visible, visible_block, visible_json
 
 _GAP: Final = "  "
+_NO_COLUMN: Final = frozenset({"Cf", "Mn", "Me"})
+"""General categories that draw nothing of their own width: format characters and marks over others."""
 _COLUMNS_UNKNOWN: Final = 80
 _LAST_COLUMNS_MIN: Final = 20
 """A last cell keeps this much, however narrow the terminal is."""
@@ -74,6 +76,13 @@ class Printer:
         """A text of several lines; what is written ends with a newline."""
         self._stream.write(visible_block(text) + ("" if text.endswith("\n") else "\n"))
 
+    def paragraph(self, text: str, indent: str) -> None:
+        """A text of several lines for people, wrapped at the terminal's width, with `indent` before each."""
+        room = max(_terminal_columns(self._stream) - len(indent), _LAST_COLUMNS_MIN)
+        for line in visible_block(text.rstrip("\n")).expandtabs().split("\n"):
+            for piece in wrapped(line, room):
+                self._stream.write(f"{indent}{piece}".rstrip() + "\n")
+
     def raw(self, text: str) -> None:
         """A text as it is, into a pipe or a file. Raises `Trouble` (exit 2) on a terminal."""
         if self._stream.isatty():
@@ -83,6 +92,10 @@ class Printer:
                 "--raw writes what others wrote as it is, and a terminal would obey it."
                 " Send it into a pipe or a file.",
             )
+        self._stream.write(text)
+
+    def own(self, text: str) -> None:
+        """A text of this program's own, such as a page of its documentation, as it is."""
         self._stream.write(text)
 
     def flush(self) -> None:
@@ -98,10 +111,54 @@ def _terminal_columns(terminal: TextIO) -> int:
 
 
 def width(text: str) -> int:
-    """Columns that a terminal gives to visible `text`: wide and fullwidth characters take two (UAX 11)."""
+    """Columns that a terminal gives to visible `text`.
+
+    Wide and fullwidth characters take two (UAX 11); marks and joiners none; what is joined to an emoji stands
+    in its two, and a variation selector makes a symbol an emoji of two.
+    """
     if text.isascii():
         return len(text)
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+    columns, before = 0, ""
+    for char in text:
+        if char == EMOJI_SELECTOR:
+            columns += 1 if before and _columns(before) == 1 else 0
+        elif not (before == JOINER and is_pictorial(char)):
+            columns += _columns(char)
+        before = char
+    return columns
+
+
+def _columns(char: str) -> int:
+    if combining(char) or category(char) in _NO_COLUMN:
+        return 0
+    return 2 if east_asian_width(char) in "WF" else 1
+
+
+def wrapped(line: str, columns: int) -> list[str]:
+    """One line as several, none wider than `columns`: broken at a space where there is one, else anywhere."""
+    pieces = []
+    while width(line) > columns:
+        end = _fits(line, columns)
+        space = line.rfind(" ", 1, end + 1)
+        if space > 0 and line[:space].strip():
+            pieces.append(line[:space])
+            line = line[space + 1 :]
+        else:
+            pieces.append(line[:end])
+            line = line[end:]
+    return [*pieces, line]
+
+
+def _fits(text: str, columns: int) -> int:
+    """How many characters of a text go into so many columns; at least one."""
+    low, high = 1, min(len(text), 4 * columns + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if width(text[:middle]) <= columns:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def cut(text: str, columns: int) -> str:
@@ -131,7 +188,7 @@ def first_line(text: str) -> str:
 
 def complain(message: str) -> None:
     """Words to stderr, made visible."""
-    with suppress(BrokenPipeError):  # nobody is left to hear it; the exit code still tells
+    with suppress(OSError):  # nobody is left to hear it, or no room; the exit code still tells
         sys.stderr.write(visible_block(message) + "\n")
         sys.stderr.flush()
 
@@ -155,5 +212,7 @@ def _nowhere() -> TextIO:
 
 
 def abandon_stdout() -> None:
-    """After its reader has gone: the interpreter flushes stdout at its end, and must not complain."""
+    """After its reader has gone, or its disk is full: the interpreter flushes stdout at its end, and must not
+    complain.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -27,6 +27,7 @@ VERBS: Final = {
     "up": Verb("daemon", "Start the daemon, unless one runs."),
     "down": Verb("daemon", "Ask the daemon to finish what it does and stop."),
     "status": Verb("service", "Show the daemon as it stands."),
+    "anew": Verb("anew", "Let a new store begin where one was given up."),
     "paths": Verb("daemon", "Print where everything is."),
     "limits": Verb("service", "Print every limit that a client can meet."),
     "diagnose": Verb("service", "Let the daemon check itself and its record."),
@@ -51,6 +52,7 @@ VERBS: Final = {
     "serve": Verb("serving", "Run an assistant on invocations as they come."),
     "call": Verb("commands", "Call any operation of the protocol by its name."),
     "resume": Verb("commands", "Send again what was never answered."),
+    "docs": Verb("docs", "List the pages that say more, or print one."),
     "completion": Verb("shell", "Print a completion script for a shell."),
 }
 """Every verb of ``tally``, in the order in which a newcomer meets them."""
@@ -91,5 +93,6 @@ def tally() -> None:
 
     The daemon is started where none runs. --json makes every verb print JSON, one object a line; text of
     others is shown with control and invisible characters spelled out. Exit codes: 0 done, 1 the daemon
-    refused, 2 wrong usage, 3 no daemon, 4 a sandbox in between, 5 outcome unknown; docs/cli.md has them all.
+    refused, 2 wrong usage, 3 no daemon, 4 a sandbox in between, 5 outcome unknown; `tally docs cli` has them
+    all, and `tally docs` lists the other pages.
     """

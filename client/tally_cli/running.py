@@ -4,9 +4,11 @@ With ``--json`` the words are one JSON object on a line: ``{"error": {"exit": â€
 with what else a program can use beside them. A traceback is shown only with ``TALLY_DEBUG=1``.
 """
 
+import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import click
 
@@ -29,13 +31,15 @@ from tallystick.errors import (
 )
 from tallystick.paths import PathError
 
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""Of an error without a file's name: stdout takes no more. Files that `tally` writes are named in theirs."""
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run ``tally`` with `arguments`; returns its exit code. Nothing is left in a buffer."""
     prepare_streams()
     try:
         trouble = _outcome(arguments)
-        sys.stdout.flush()
     except BrokenPipeError:
         abandon_stdout()
         return Exit.PIPE_CLOSED
@@ -45,9 +49,15 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _outcome(arguments: Sequence[str]) -> Trouble | None:
-    """Run it; what it ended with, None where all went well."""
+    """Run it and hand over all that it printed; what it ended with, None where all went well."""
+    trouble = _tried(lambda: _invoke(list(arguments)))
+    lost = _tried(sys.stdout.flush)
+    return trouble or lost
+
+
+def _tried(step: Callable[[], None]) -> Trouble | None:
     try:
-        _invoke(list(arguments))
+        step()
     except BrokenPipeError:
         raise
     except Exception as error:
@@ -101,6 +111,13 @@ def _known(error: Exception) -> Trouble:
         return _from_sdk(error)
     if isinstance(error, OSError) and error.filename is not None:
         return Trouble(Exit.LOCAL_FILE, "file", f"{error.filename}: {error.strerror}")
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        abandon_stdout()
+        words = (
+            f"stdout cannot be written: {error.strerror}. What was asked for was done, and its output is lost"
+            " or cut. Make room, or send it elsewhere."
+        )
+        return Trouble(Exit.LOCAL_FILE, "output", words)
     return Trouble(
         Exit.FAULT,
         "fault",

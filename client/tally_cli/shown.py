@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from tally_cli.calling import Call, Record
-from tally_cli.choosing import choose_project
+from tally_cli.choosing import found_in
 
 if TYPE_CHECKING:
     from tallystick.core import Call as Request
@@ -23,5 +23,5 @@ def anywhere(request: "Callable[[str], Request[object]]") -> Shown:
 
 
 def in_project(request: "Callable[[str, str], Request[object]]") -> Shown:
-    """An object that is asked for in its project."""
-    return lambda call, ref, project: call.ask(request(choose_project(call, project), ref))
+    """An object that is asked for in its project, wherever that is."""
+    return lambda call, ref, project: found_in(call, project, lambda place: request(place, ref))[1]

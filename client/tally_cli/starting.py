@@ -29,6 +29,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from tally_cli.exits import Exit
+from tally_cli.stopping import peer_uid
 from tally_cli.trouble import Trouble
 from tallystick.core import blocked
 from tallystick.paths import PathError, Paths, resolve
@@ -93,14 +94,84 @@ def connect(path: str) -> socket.socket | None:
 
 
 def answers(path: str) -> bool:
-    """Whether somebody listens at `path`. Raises what `connect` raises."""
+    """Whether somebody listens at `path`. Raises what `connect` and `check_listener` raise."""
     found = connect(path)
-    if found is not None:
-        found.close()
-    return found is not None
+    if found is None:
+        return False
+    with found:
+        check_listener(found, path)
+    return True
+
+
+def check_listener(found: socket.socket, path: str) -> None:
+    """Raise `Trouble` (exit 3) where whoever listens at `path` closes our connections before it reads a byte.
+
+    The kernel says whose daemon it is, and the socket's mode whom it is for: 0600 its owner alone. A socket
+    that is open to others is for an agent with a uid of its own, and only the daemon knows which: it is asked
+    for a word, and a closed connection is the answer.
+    """
+    theirs = peer_uid(found)
+    try:
+        is_for_others = bool(os.stat(path).st_mode & 0o002)
+    except OSError:
+        return  # it went while we came; what is asked next says so
+    if is_for_others and not _is_served(found):
+        raise Trouble(
+            Exit.UNREACHABLE,
+            "another-uid",
+            f"The socket {path} is for an agent with a uid of its own, which is not this process's"
+            f" ({os.geteuid()}): the daemon closes the connection unread. Run this as the agent's uid, or"
+            " name the directory of your own sockets with TALLY_RUNTIME_DIR.",
+            socket=path,
+        )
+    if not is_for_others and theirs not in (None, os.geteuid()):
+        raise _another_user(path, theirs)
+
+
+def _is_served(found: socket.socket) -> bool:
+    """Whether the daemon answers on this connection, whatever it says; one that is slow does."""
+    from tallystick import calls
+    from tallystick.core import prepare
+
+    try:
+        found.sendall(prepare(calls.service.hello()).line + b"\n")
+        return bool(found.recv(1))
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+
+
+def _another_user(path: str, uid: int | None) -> Trouble:
+    return Trouble(
+        Exit.UNREACHABLE,
+        "another-user",
+        f"The socket {path} belongs to another user (uid {uid}), and this process has uid {os.geteuid()}: a"
+        " daemon serves its own user alone. `tally paths` shows where this program looks; TALLY_RUNTIME_DIR"
+        " names the directory of your own daemon's sockets.",
+        socket=path,
+    )
+
+
+def _owner_above(path: str) -> int | None:
+    """The uid of who keeps us from the socket: the owner of it, or of the first directory above it that
+    we see. None where that is nobody else.
+    """
+    while True:
+        try:
+            uid = os.stat(path).st_uid
+        except OSError:
+            if path == os.path.dirname(path):
+                return None
+            path = os.path.dirname(path)
+            continue
+        return None if uid in (0, os.geteuid()) else uid
 
 
 def _not_connected(path: str, error: OSError) -> Trouble:
+    owner = _owner_above(path) if error.errno == errno.EACCES else None
+    if owner is not None:
+        return _another_user(path, owner)
     if error.errno in (errno.EPERM, errno.EACCES):
         return Trouble(Exit.SANDBOX, "sandbox-blocked", blocked(path, error), socket=path)
     return Trouble(

@@ -15,6 +15,8 @@ from typing import Final
 END_SECONDS_MAX: Final = 30
 """The daemon gives itself a limited time to finish; this is that and something to spare."""
 
+_OVERFLOW_UID: Final = 65534
+"""/proc/sys/kernel/overflowuid, as every Linux has it."""
 _SOL_LOCAL: Final = 0
 _LOCAL_PEERPID: Final = 2
 """Of <sys/un.h> on macOS; Python has no names for them."""
@@ -28,6 +30,18 @@ def peer_process(connection: socket.socket) -> int | None:
     if sys.platform == "darwin":
         return connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID) or None
     return None
+
+
+def peer_uid(connection: socket.socket) -> int | None:
+    """The uid under which whoever listens at the other end runs; None where the kernel does not say.
+
+    In a user namespace the kernel has one uid for all whom it cannot name, and that is no answer.
+    """
+    if sys.platform != "linux":
+        return None
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    uid = int.from_bytes(credentials[4:8], sys.byteorder)
+    return None if uid == _OVERFLOW_UID else uid
 
 
 def watch(pid: int) -> Callable[[float], bool]:

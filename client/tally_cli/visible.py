@@ -7,14 +7,20 @@ bidirectional controls and tags (Cf), surrogates (Cs), private use (Co), unassig
 separators (Zl, Zp) and every space but U+0020 (Zs) are written as their code points. So are the characters
 of other categories that draw nothing, in `_BLANK`.
 
-What it promises: the result holds none of these, and two different texts never look the same because of them
-(a backslash that begins such a spelling is itself spelled). What it does not do: confusable letters of
-different scripts, and piles of combining marks, which are visible.
+Some of them are shown as they are where they belong to what is seen: the joiner and the variation selector
+inside an emoji, and in joined scripts the joiners that decide how letters are drawn (`_belongs`; RFC 5892,
+A.1 and A.2, says where). Everywhere else, and in JSON, they are spelled.
+
+What it promises: the result holds none of these elsewhere, and two different texts never look the same
+because of them (a backslash that begins such a spelling is itself spelled). What it does not do: confusable
+letters of different scripts, and piles of combining marks, which are visible.
 """
 
+import re
 from collections.abc import Callable
+from functools import cache
 from typing import Final
-from unicodedata import category
+from unicodedata import category, combining, lookup, name
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _KEPT_SPACES: Final = frozenset({0x20, 0x3000})
@@ -37,6 +43,55 @@ _BLANK: Final = frozenset(
 def is_hidden(code: int) -> bool:
     """Whether the code point cannot be seen, or acts instead of being shown."""
     return code in _BLANK or (category(chr(code)) in _HIDDEN and code not in _KEPT_SPACES)
+
+
+# --- what belongs to what is seen ---------------------------------------------------------------------------
+NON_JOINER: Final = "\u200c"
+JOINER: Final = "\u200d"
+TEXT_SELECTOR: Final = "\ufe0e"
+EMOJI_SELECTOR: Final = "\ufe0f"
+_MONGOLIAN_SELECTORS: Final = "\u180b\u180c\u180d"
+_CONTEXTUAL: Final = re.compile(
+    f"[{NON_JOINER}{JOINER}{TEXT_SELECTOR}{EMOJI_SELECTOR}{_MONGOLIAN_SELECTORS}]"
+)
+_VIRAMA: Final = 9
+"""The canonical combining class of viramas."""
+_KEYCAP: Final = "\u20e3"
+_MORE_PICTORIAL: Final = frozenset("‼⁉〰〽ℹ↔↕↖↗↘↙↩↪▪▫▶◀◻◼◽◾➡⤴⤵⬅⬆⬇")
+"""Emoji that are no "other symbols" by their general category."""
+
+
+def is_pictorial(char: str) -> bool:
+    """Whether the character can be an emoji, or part of one: a symbol, or the colour of a skin."""
+    return category(char) == "So" or char in _MORE_PICTORIAL or 0x1F3FB <= ord(char) <= 0x1F3FF
+
+
+@cache
+def _joins(char: str, form: str) -> bool:
+    """Whether a letter of a joined script has that form (INITIAL, FINAL): Unicode has a name for it then."""
+    try:
+        lookup(f"{name(char)} {form} FORM")
+    except (KeyError, ValueError):
+        return False
+    return True
+
+
+def _belongs(text: str, at: int) -> bool:
+    """Whether the joiner or selector at that place changes how the characters around it are drawn."""
+    char, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    if not before:
+        return False
+    if char in (TEXT_SELECTOR, EMOJI_SELECTOR):
+        is_keycap = before in "0123456789#*" and after == _KEYCAP
+        return is_keycap or (is_pictorial(before) and not 0x1F3FB <= ord(before) <= 0x1F3FF)
+    if char in _MONGOLIAN_SELECTORS:
+        return name(before, "").startswith("MONGOLIAN LETTER")
+    if combining(before) == _VIRAMA or (char == JOINER and after and combining(after) == _VIRAMA):
+        return bool(after) and category(after)[0] in "LM"
+    if char == NON_JOINER:
+        return bool(after) and _joins(before, "INITIAL") and _joins(after, "FINAL")
+    is_emoji = is_pictorial(before) or (before == EMOJI_SELECTOR and _belongs(text, at - 1))
+    return is_emoji and bool(after) and is_pictorial(after)
 
 
 class _Spelled(dict[int, str | int]):
@@ -69,12 +124,20 @@ _JSON: Final = _Spelled(_as_json, "")
 
 def visible(text: str) -> str:
     """`text` for one line: newlines and tabs are spelled as well."""
-    return text.replace("\\u{", "\\u{5c}u{").translate(_CELL)
+    return _shown(text, _CELL)
 
 
 def visible_block(text: str) -> str:
     """`text` of several lines: newlines and tabs are kept."""
-    return text.replace("\\u{", "\\u{5c}u{").translate(_BLOCK)
+    return _shown(text, _BLOCK)
+
+
+def _shown(text: str, table: _Spelled) -> str:
+    text = text.replace("\\u{", "\\u{5c}u{")
+    if not _CONTEXTUAL.search(text):
+        return text.translate(table)
+    kept = {found.start() for found in _CONTEXTUAL.finditer(text) if _belongs(text, found.start())}
+    return "".join(char if at in kept else char.translate(table) for at, char in enumerate(text))
 
 
 def visible_json(document: str) -> str:

@@ -2,7 +2,8 @@
 
 Such a daemon writes what it does into a file of its runtime directory (``Paths.starting``), once a second at
 most, and at least once in two minutes. Whoever waits for it looks at that file once a second, tells what is
-new there, and goes on waiting while something is. A file that does not change was left by a daemon that was
+new there, and goes on waiting while something is. Of a start that takes more than a second and has said
+nothing, people are told that much. A file that does not change was left by a daemon that was
 killed, and means nothing.
 """
 
@@ -16,6 +17,7 @@ LOOK_SECONDS: Final = 1.0
 """Between two looks; who is told of each hears it once a second at most."""
 SILENCE_SECONDS_MAX: Final = 120
 """While it commits or syncs gigabytes a daemon says nothing."""
+STARTING: Final = "The daemon is starting."
 _BYTES_MAX: Final = 4096
 
 Tell = Callable[[str], None]
@@ -29,10 +31,11 @@ class Watch:
         self._tell = tell
         self._seen = self._read()
         self._told = ""
+        self._began = time.monotonic()
         self._heard: float | None = None
 
     def look(self) -> None:
-        """See whether there is something new, and tell it."""
+        """See whether there is something new, and tell it; once a second has passed, that it is starting."""
         found = self._read()
         if found and found != self._seen:
             self._heard = time.monotonic()
@@ -40,6 +43,10 @@ class Watch:
             if self._tell is not None and words != self._told:
                 self._tell(words)
             self._told = words
+        elif not self._told and time.monotonic() - self._began >= LOOK_SECONDS:
+            self._told = STARTING
+            if self._tell is not None:
+                self._tell(STARTING)
         self._seen = found
 
     def ends(self, began: float, seconds: float) -> float:
@@ -65,5 +72,5 @@ def _words(line: bytes) -> str:
         said = json.loads(line)
         step, percent = said["step"], said["percent"]
     except (ValueError, KeyError, TypeError):
-        return "The daemon is starting."
+        return STARTING
     return f"The daemon is starting: {step}" + (f", {percent} %." if percent is not None else ".")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,3 +121,25 @@ class Tally:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+
+def on_terminal(tally: Tally, *arguments: str, columns: int = 0, env: Mapping[str, str] | None = None) -> str:
+    """What a terminal of so many columns gets from a call, which may be refused: stdout and stderr."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(
+        [TALLY, *arguments], env={**tally.env, **(env or {})}, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as called:
+        os.close(theirs)
+        data = b""
+        while True:
+            try:
+                chunk = os.read(ours, 65_536)
+            except OSError:  # Linux says EIO where the other end is closed
+                break
+            if not chunk:
+                break
+            data += chunk
+        os.close(ours)
+    assert called.returncode in (0, 2)
+    return data.decode().replace("\r\n", "\n")

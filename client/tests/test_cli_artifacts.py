@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 
 from tally_program import Tally
 
@@ -73,3 +74,52 @@ def test_what_is_said_carries_files(tally: Tally, space: str) -> None:
     tally.ok("redact", alone)
     assert tally("artifact", "get", artifact).code == Exit.PROBLEM
     assert tally.ok("show", artifact, "--json").object["state"] == "erased"
+
+
+def test_a_pipe_of_any_size_is_put_and_said(tally: Tally, space: str) -> None:
+    """Bytes of a pipe become an artifact; a long text is carried by what is said, as one, under one key."""
+    octets = tally.ok("artifact", "put", "-", "--json", stdin=MANY_BYTES).object
+    assert (octets["size"], octets["media_type"]) == (len(MANY_BYTES), "application/octet-stream")
+    text = ("Zeile mit ü\n" * 100_000).encode()
+    said = tally.ok("say", "-", "--media-type", "text/x-log", "--space", space, "--key", "k", stdin=text)
+    (part,) = tally.ok("show", said.out.strip(), "--json").object["body_parts"]
+    assert part["artifact_ref"] in said.err
+    carried = tally.ok("show", part["artifact_ref"], "--json").object
+    assert (carried["size"], carried["media_type"]) == (len(text), "text/x-log")
+    assert tally.ok("artifact", "get", part["artifact_ref"]).out.encode() == text
+    again = tally.id("say", "-", "--media-type", "text/x-log", "--space", space, "--key", "k", stdin=text)
+    assert again == said.out.strip()
+    (tally.root / "controls").write_bytes(b"\x1b" * 60_000)
+    fits_no_request = tally.ok("say", "--file", "controls", "--json").object
+    assert fits_no_request["body_parts"][0]["artifact_ref"].startswith("art-")
+
+
+def test_a_long_text_that_is_no_utf_8_is_refused_with_its_place(tally: Tally) -> None:
+    """Nothing is uploaded of it, and nothing started."""
+    refused = tally("say", "-", stdin=b"x" * 3_000_000 + b"\xe9")
+    assert (refused.code, "byte 3000000 " in refused.err) == (Exit.USAGE, True), refused
+    assert not tally.data_dir.exists()
+
+
+def test_a_download_appears_when_it_is_whole(tally: Tally, space: str) -> None:
+    """While bytes come there is no file of the name, and one that appears meanwhile is left as it is."""
+    assert space
+    os.mkfifo(tally.root / "pipe")
+    putting = tally.start("artifact", "put", "pipe", "--media-type", "text/plain")
+    (tally.root / "pipe").write_bytes(MANY_BYTES)
+    artifact = putting.communicate()[0].strip()
+    pid = tally.ok("status", "--json").object["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        getting = tally.start("artifact", "get", artifact, "leak.png", "--no-start")
+        assert getting.stderr is not None
+        assert "waiting for the download" in getting.stderr.readline()
+        names = sorted(os.listdir(tally.root))
+        assert "leak.png" not in names
+        assert [name for name in names if name.endswith(".part")]
+        (tally.root / "leak.png").write_text("mine")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert (getting.wait(), (tally.root / "leak.png").read_text()) == (Exit.LOCAL_FILE, "mine")
+    assert not [name for name in os.listdir(tally.root) if name.endswith(".part")]
+    getting.communicate()

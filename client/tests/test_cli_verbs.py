@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
 from typing import Any, get_args
 
 import pytest
-from tally_program import TALLY, Tally
+from tally_program import TALLY, Tally, on_terminal
 
 from tally_cli.exits import Exit
 from tally_cli.verbs import contributions, showing
@@ -146,8 +145,7 @@ def test_a_text_is_said_from_anywhere(tally: Tally, space: str, how: str) -> Non
         ((), b"", "--file"),
         (("x", "--file", "y"), b"", "--file"),
         (("-",), b"caf\xe9", "byte 3"),
-        (("-",), b"x" * 65_537, "65,536"),
-        (("-",), b"x" * 300_000, "262,144"),
+        (("x" * 65_537,), b"", "65,536"),
         (("x", "--kind", "gossip"), b"", "gossip"),
         (("x", "--kind", "system_notice"), b"", "system_notice"),
     ],
@@ -248,7 +246,7 @@ def test_a_space_is_closed_and_opened(tally: Tally, space: str) -> None:
 
 
 def test_invocations_are_listed_and_canceled(tally: Tally, space: str) -> None:
-    """In the order of asking, of one space or one state alone; what waits is canceled, once."""
+    """In the order of asking, of one space or state alone; what waits is canceled; again is so already."""
     asked = tally.ok("ask", "why?", "--space", space, "--json").object["invocation"]["invocation_id"]
     project = tally.ok("project", "show", "--json").object["project_id"]
     arguments = json.dumps(
@@ -266,7 +264,7 @@ def test_invocations_are_listed_and_canceled(tally: Tally, space: str) -> None:
     for narrowed in (("--state", "queued"), ("--space", space)):
         (line,) = tally.ok("invocation", "list", *narrowed).out.splitlines()
         assert line.split("\t")[0] == asked
-    assert tally("invocation", "cancel", waits).code == Exit.PROBLEM
+    assert tally.ok("invocation", "cancel", waits, "--json").object["already"] is True
 
 
 def test_any_operation_is_called_by_its_name(tally: Tally, space: str) -> None:
@@ -318,27 +316,6 @@ def test_a_terminal_is_never_obeyed(tally: Tally, space: str) -> None:
         assert not {"\x1b", "\x07", "\u202e"} & set(text), arguments
     assert "terminal would obey" in on_terminal(tally, "show", ref, "--raw")
     assert tally.ok("show", ref, "--raw").out == "ok\x1b]0;owned\x07\u202egnp.exe"
-
-
-def on_terminal(tally: Tally, *arguments: str) -> str:
-    """What a terminal gets from a call: stdout and stderr."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [TALLY, *arguments], env=tally.env, stdin=theirs, stdout=theirs, stderr=theirs
-    ) as called:
-        os.close(theirs)
-        data = b""
-        while True:
-            try:
-                chunk = os.read(ours, 65_536)
-            except OSError:  # Linux says EIO where the other end is closed
-                break
-            if not chunk:
-                break
-            data += chunk
-        os.close(ours)
-    assert called.returncode in (Exit.OK, Exit.USAGE)
-    return data.decode().replace("\r\n", "\n")
 
 
 # --- the daemon itself --------------------------------------------------------------------------------------

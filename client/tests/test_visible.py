@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from tally_cli.visible import is_hidden, visible, visible_block, visible_json
 
+JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))
+"""Those that may be left in their place."""
+
 ACTING = {
     "escape": "\x1b[2J",
     "carriage return": "\rapproved",
@@ -60,6 +63,36 @@ def test_what_people_write_is_left_alone(text: str) -> None:
     assert visible(text) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "👩\u200d🔬", "❤\ufe0f", "❤\ufe0e", "🏳\ufe0f\u200d🌈", "👩🏽\u200d💻", "1\ufe0f\u20e3", "ℹ\ufe0f",
+        "\u0915\u094d\u200d\u0937", "\u09b0\u200d\u09cd\u09af", "می\u200cخواهم", "\u1820\u180b",
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_joiners_are_left_where_they_decide_what_is_drawn(text: str) -> None:
+    """Inside an emoji, and between letters that are joined, they belong to what is seen."""
+    assert visible(text) == visible_block(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pay\u200dpal", "pay\ufe0fpal", "\u200d🔬", "👩\u200d", "👩\u200dx", "👩\u200d\u200d🔬",
+        "❤\ufe0f\ufe0f", "1\ufe0f2", "ا\u200cب", "می\u200c", "\u0915\u200d\u0937", "a\u180b", "🏽\ufe0f",
+        "葛\U000e0100", "🏴\U000e0067\U000e007f", "می\u200c\u200cخ",
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_joiners_that_change_nothing_are_spelled_out(text: str) -> None:
+    """Where they draw nothing they could only hide something: outside of emoji, doubled, after letters that
+    join to nothing. So are tags and the selectors of ideographs, which fonts ignore.
+    """
+    assert visible(text) != text
+    assert "\\u{" in visible(text)
+
+
 def test_a_line_has_no_newline_and_a_block_keeps_it() -> None:
     """In a line's cell a newline or tab would forge another cell; in a block it is layout."""
     assert visible("a\nb\tc") == "a\\u{a}b\\u{9}c"
@@ -81,7 +114,7 @@ def test_a_spelling_that_somebody_wrote_is_no_spelling_of_ours() -> None:
 @given(st.text())
 def test_every_hidden_character_is_spelled_in_every_form(text: str) -> None:
     """No form lets a control, format, private, unassigned or separator character through."""
-    for shown in (visible(text), visible_json(json.dumps(text, ensure_ascii=False))):
+    for shown in (visible(text).translate(JOINERS), visible_json(json.dumps(text, ensure_ascii=False))):
         categories = {unicodedata.category(char) for char in shown if char != "\u3000"}
         assert not categories & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
         assert all(char == " " for char in shown if unicodedata.category(char) == "Zs" and char != "\u3000")

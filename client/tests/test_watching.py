@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tally_cli import watching
 from tally_cli.watching import SILENCE_SECONDS_MAX, Watch
 from tallyd.service.ready import EXTEND_SECONDS
 
@@ -21,6 +23,18 @@ def path(tmp_path: Path) -> Path:
 def say(path: Path, step: str, percent: str = "null", seconds: float = 0.0) -> None:
     """What a daemon writes."""
     path.write_text(f'{{"pid":7,"step":"{step}","percent":{percent},"seconds":{seconds}}}\n')
+
+
+def test_a_start_of_more_than_a_second_is_told_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the daemon has said nothing, it is said that it is starting, after a second and once."""
+    now = [100.0]
+    monkeypatch.setattr(watching, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    told: list[str] = []
+    watch = Watch(str(path), told.append)
+    for passed in (0.0, 0.9, 0.2, 1.0):
+        now[0] += passed
+        watch.look()
+    assert told == ["The daemon is starting."]
 
 
 def test_what_is_new_is_told_once(path: Path) -> None:

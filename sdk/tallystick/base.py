@@ -18,6 +18,7 @@ from tallystick.core import (
     Credential,
     Exchange,
     Observer,
+    Patience,
     Reply,
     Request,
     Surface,
@@ -104,6 +105,7 @@ class ClientBase:
         key_store: KeyStore | Literal["default"] | None = DEFAULT_STORE,
         text_policy: TextPolicy = "refuse",
         observer: Observer | None = None,
+        patience: Patience | None = None,
     ) -> None:
         self.paths = resolve(data_dir, runtime_dir)
         self.path = self.paths.worker_socket if self.surface == "worker" else self.paths.client_socket
@@ -112,6 +114,7 @@ class ClientBase:
         self.deadline_seconds = deadline_seconds
         self.text_policy: TextPolicy = text_policy
         self._observer = observer
+        self._patience = patience
         self._key_store = self._default_store() if key_store == DEFAULT_STORE else key_store
         self.store: str | None = None
         """The id of the daemon's store (KCP's installation id), once a connection was made."""
@@ -145,6 +148,7 @@ class ClientBase:
             store=self.store if store is None else store,
             keep=None if keeping is None or slot is not None else keeping.keep,
             observer=self._observer,
+            patience=self._patience,
         )
 
     def _prepare(self, call: Call[T]) -> Request:

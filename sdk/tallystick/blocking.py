@@ -218,7 +218,7 @@ class BlockingClient(ClientBase, Blocking):
     first try; ``"default"`` is this actor's in the state directory, None leaves the keeping of keys to the
     caller, who must then give the same ``key`` again after a restart, or accept that a command is done
     twice. ``text_policy``: ``"refuse"`` or ``"replace"`` lone surrogates. ``observer`` is told each sending
-    of a request.
+    of a request, and ``patience`` each pause before a further one: where it says no, the call ends.
 
     Raises ``paths.PathError`` where the places cannot be computed.
     """

@@ -196,6 +196,17 @@ class Try(NamedTuple):
 Observer = Callable[[Try], None]
 
 
+class Wait(NamedTuple):
+    """A request that is about to be sent again, after a pause: ``why`` is what became of the try before."""
+
+    operation: str
+    why: OSError | ProblemError | None
+
+
+Patience = Callable[[Wait], bool]
+"""Whether to go on waiting; where it says no, the call ends as it does when its deadline has passed."""
+
+
 def typed(result: JsonValue, name: str) -> object:
     """Parsed JSON as a record, named as ``family.Record``; "" leaves it as it is. Raises ValueError."""
     if not name:
@@ -420,6 +431,7 @@ class Exchange:
         store: str | None = None,
         keep: Callable[[str], bool] | None = None,
         observer: Observer | None = None,
+        patience: Patience | None = None,
         random: Callable[[], float] = jitter,
     ) -> None:
         """``sent_before``: an earlier process may have sent it, and nothing has told what became of it.
@@ -436,6 +448,7 @@ class Exchange:
         self._seconds = seconds + request.wait_seconds
         self._ends = now + self._seconds
         self._observer = observer
+        self._patience = patience
         self._random = random
         self._failures = 0
         self._earliest = now
@@ -564,11 +577,14 @@ class Exchange:
     def pause(self, now: float) -> float:
         """Seconds to wait before the next try. Raises the final error where that cannot be in time."""
         left = self.remaining(now)
-        if self._earliest >= self._ends:
+        if self._earliest >= self._ends or not self._is_patient():
             self.give_up()
         ceiling = min(RETRY_SECONDS_MAX, RETRY_FIRST_SECONDS * 2.0 ** min(self._failures, 16))
         self._failures += 1
         return min(max(self._earliest - now, 0.0) + ceiling * self._random(), left)
+
+    def _is_patient(self) -> bool:
+        return self._patience is None or self._patience(Wait(self.request.operation, self._last))
 
     # --- how it ends
     def give_up(self) -> NoReturn:
@@ -595,10 +611,12 @@ class Exchange:
 
     def _unknown_words(self) -> str:
         times = "once" if self.tries == 1 else f"{self.tries} times now"
+        told = f"nothing has told within {self._seconds:g} s whether it was applied"
+        if isinstance(self._last, ProblemError):
+            told = f"the answer does not tell whether it was applied: {self._last.detail}"
         return (
-            f"sent {times} to {self.path}, and nothing has told within {self._seconds:g} s whether it was"
-            f" applied. Call again with key={self.request.key!r} and the same arguments, or resume(): it is"
-            " applied once, however often it is sent."
+            f"sent {times} to {self.path}, and {told}. Call again with key={self.request.key!r} and the same"
+            " arguments, or resume(): it is applied once, however often it is sent."
         )
 
     def _outcome_of(self, failure: ProblemError) -> Outcome:

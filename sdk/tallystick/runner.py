@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, Self, TypedDict, Unpack
 from tallystick.assistant import Assistant, InvocationContext
 from tallystick.calls import DEPLOYMENT
 from tallystick.client import WorkerClient
-from tallystick.core import DEADLINE_SECONDS, OWNER, Observer, TextPolicy, jitter, new_key
+from tallystick.core import DEADLINE_SECONDS, OWNER, Observer, Patience, TextPolicy, jitter, new_key
 from tallystick.errors import (
     AssistantExited,
     InvocationEnded,
@@ -62,9 +62,9 @@ class RunOptions(TypedDict, total=False):
     """What both runners take.
 
     ``runtime_dir``, ``data_dir``, ``actor``, ``credential``, ``deadline_seconds`` (for each call of the
-    daemon), ``text_policy`` and ``observer`` are as ``WorkerClient`` takes them. ``term_seconds`` is the
-    lease's term. ``retryable``: whether an attempt whose assistant raised an exception may be followed by
-    another one.
+    daemon), ``text_policy``, ``observer`` and ``patience`` are as ``WorkerClient`` takes them.
+    ``term_seconds`` is the lease's term. ``retryable``: whether an attempt whose assistant raised an
+    exception may be followed by another one.
     """
 
     runtime_dir: str | None
@@ -76,6 +76,7 @@ class RunOptions(TypedDict, total=False):
     retryable: bool
     text_policy: TextPolicy
     observer: Observer | None
+    patience: Patience | None
 
 
 def run_one(
@@ -161,6 +162,7 @@ class _Run:
             deadline_seconds=seconds,
             text_policy=options.get("text_policy", "refuse"),
             observer=options.get("observer"),
+            patience=options.get("patience"),
         )
 
     def answer(self, worker: WorkerClient, claim: InvocationClaim) -> Invocation:

@@ -7,6 +7,7 @@ is the only copy there ever is.
 from __future__ import annotations
 
 import os
+import re
 from typing import Final
 
 import click
@@ -20,6 +21,8 @@ from tallystick import calls
 from tallystick.paths import WORKER_SOCKET, check_socket_path
 
 _AGENT: Final = ("agent_id", "status", "expires_at", "deployments", "name")
+_SUBJECT_ID: Final = re.compile(r"(agent|prin|dep|peer|svc)-")
+"""How the ids of those begin who can have a part in a space."""
 _LONGEST_DIRECTORY: Final = os.path.join("agents", "agent-" + "0" * 32)
 SHOWN: Final = {
     "agent": anywhere(calls.agents.agent_show),
@@ -122,19 +125,35 @@ def _agents(call: Call) -> list[Record]:
     return list(pages(call, lambda after, snapshot: calls.agents.agent_list(after=after, snapshot=snapshot)))
 
 
-def _find(call: Call, wanted: str) -> Record:
-    """The agent of that id, or the only one of that name that was not revoked. Raises `Trouble` (exit 2)."""
+def find_agent(call: Call, wanted: str) -> Record:
+    """The agent of that id; else the one of that name, among those let in, or the only one that ever had it.
+
+    Raises `Trouble` (exit 2) where there is none, or where several have it.
+    """
     found = _agents(call)
-    by_id = [each for each in found if each["agent_id"] == wanted]
     same = folded(wanted)
-    named = [each for each in found if folded(text(each, "name")) == same and each["status"] == "active"]
-    matching = by_id or named
-    if len(matching) == 1:
-        return matching[0]
-    what = "no agent has" if not matching else "several agents have"
-    raise Trouble(
-        Exit.USAGE, "no-agent", f"{what} the id or name {wanted!r}; `tally agent list` shows all of them."
-    )
+    named = [each for each in found if folded(text(each, "name")) == same]
+    for matching in (
+        [each for each in found if each["agent_id"] == wanted],
+        [each for each in named if each["status"] == "active"],
+        named,
+    ):
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            raise _no_agent(f"Several agents have the name {wanted!r}; name one by its id.")
+    raise _no_agent(f"No agent has the id or name {wanted!r}.")
+
+
+def _no_agent(words: str) -> Trouble:
+    return Trouble(Exit.USAGE, "no-agent", f"{words} `tally agent list` shows all of them.")
+
+
+def subject_ref(call: Call, wanted: str) -> str:
+    """The id of whom a part or a grant is for: an id as it is, an agent's name as the id of that agent."""
+    if _SUBJECT_ID.match(wanted):
+        return wanted
+    return text(find_agent(call, wanted), "agent_id")
 
 
 @agent.command("list")
@@ -149,7 +168,7 @@ def agent_list(call: Call) -> None:
 @verb
 def agent_show(call: Call, agent: str) -> None:
     """Show the AGENT with that id or name, and where its sockets are."""
-    found = _find(call, agent)
+    found = find_agent(call, agent)
     shown = {**found, "sockets": _directory(call, found)}
     if call.printer.as_json:
         call.printer.object(shown)
@@ -167,6 +186,12 @@ def _line(value: object) -> str:
 @verb
 def agent_revoke(call: Call, agent: str, key: str | None) -> None:
     """Let the AGENT with that id or name in no more, for good. What it did stands."""
-    found = agent if key is not None and agent.startswith("agent-") else text(_find(call, agent), "agent_id")
-    ended = call.ask(calls.agents.agent_revoke(found, **keyed(key)))
+    known = agent if key is not None and agent.startswith("agent-") else None
+    found = known or text(find_agent(call, agent), "agent_id")
+
+    def done() -> Record | None:
+        shown = call.ask(calls.agents.agent_show(found))
+        return shown if shown["status"] == "revoked" else None
+
+    ended = call.change(calls.agents.agent_revoke(found, **keyed(key)), done)
     call.made(ended, "agent_id", text(ended, "status"), text(ended, "name"))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from contextlib import suppress
 from typing import Final
 
 import click
@@ -12,6 +10,7 @@ import click
 from tally_cli.calling import Call, builtin, key_option, text, verb
 from tally_cli.choosing import choose_project, pages, project_option
 from tally_cli.exits import Exit
+from tally_cli.files import spooled, written_aside
 from tally_cli.shown import anywhere
 from tally_cli.trouble import Trouble
 from tallystick import calls
@@ -31,7 +30,7 @@ def artifact() -> None:
 
 
 @artifact.command("put")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE|-")
 @click.option("--media-type", metavar="TYPE", help="Of the bytes; without it guessed from the file's name.")
 @click.option("--classification", metavar="CLASS", help="How it is classified: who may read it.")
 @project_option
@@ -45,7 +44,7 @@ def artifact_put(
     project: str | None,
     key: str | None,
 ) -> None:
-    """Upload FILE, have it sealed, and print the artifact's id.
+    """Upload FILE, or stdin where it is `-`, have it sealed, and print the artifact's id.
 
     With a --key, an upload that was cut off is gone on with: the same call sends only what is not there yet.
     """
@@ -58,7 +57,7 @@ def artifact_put(
         options["classification_ref"] = classification
     if project is not None:
         options["project"] = choose_project(call, project)
-    with open(file, "rb") as source:
+    with spooled(file) as source, call.waiting.told(f"the upload of {file}"):
         made = call.client.upload(source, media_type or _guessed(file), **options)
     call.made(record := builtin(made), "artifact_id", text(record, "media_type"), text(record, "size"))
 
@@ -75,7 +74,10 @@ def _guessed(file: str) -> str:
 @click.argument("file", metavar="[FILE|-]", default="-")
 @verb
 def artifact_get(call: Call, artifact: str, file: str) -> None:
-    """Download an ARTIFACT into FILE, which must not be there yet, or to stdout."""
+    """Download an ARTIFACT into FILE, which must not be there yet, or to stdout.
+
+    FILE appears when all bytes are in it and on the disk; until then they stand in a file beside it.
+    """
     if file == "-":
         if sys.stdout.isatty():
             raise Trouble(
@@ -83,16 +85,8 @@ def artifact_get(call: Call, artifact: str, file: str) -> None:
             )
         call.client.download(artifact, sys.stdout.buffer)
         return
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(descriptor, "wb") as target:
-            call.client.download(artifact, target)
-            target.flush()
-            os.fsync(descriptor)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(file)
-        raise
+    with written_aside(file) as target, call.waiting.told(f"the download of {artifact}"):
+        call.client.download(artifact, target)
 
 
 @artifact.command("list")

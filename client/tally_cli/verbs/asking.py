@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tally_cli.calling import Call, builtin, key_option, verb
-from tally_cli.choosing import choose_project, choose_space, project_option, space_option, space_ref
+from tally_cli.choosing import choose_place, project_option, space_option
 from tally_cli.exits import Exit
 from tally_cli.local import HELD_SECONDS_MAX, Remembering, open_assistant, run_here
 from tally_cli.outcomes import failure_of, result_of
@@ -55,19 +55,19 @@ def ask(
     same key again prints the answer that there is. Everything is checked before anything is written.
     """
     runs = None if assistant is None else Remembering(open_assistant(call, assistant))
-    project_id = choose_project(call, project)
-    where = space_ref(choose_space(call, project_id, space))
-    asked = post(
-        call.client,
-        project_id,
-        where,
-        question,
-        evidence,
-        purpose=purpose,
-        deadline=deadline,
-        max_attempts=attempts,
-        key=key,
-    )
+    where = choose_place(call, project, space)
+    with call.waiting.told("the question to be posted"):
+        asked = post(
+            call.client,
+            where.project_id,
+            where,
+            question,
+            evidence,
+            purpose=purpose,
+            deadline=deadline,
+            max_attempts=attempts,
+            key=key,
+        )
     tell_outcome(call, asked, runs, wait_seconds=None if key is None else HELD_SECONDS_MAX)
 
 

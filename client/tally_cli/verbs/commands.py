@@ -7,7 +7,7 @@ import sys
 import click
 
 from tally_cli.calling import Call, key_option, keyed, verb
-from tally_cli.choosing import choose_project, project_option
+from tally_cli.choosing import choose_project, is_from_environment, project_option
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
 from tallystick import calls
@@ -28,25 +28,37 @@ def call(
 ) -> None:
     """Call an OPERATION of the protocol by its name, and print its result as JSON.
 
-    For what has no verb of its own: docs/reference has all of them. The arguments are a JSON object; `-`
-    takes it from stdin.
+    For what has no verb of its own: `tally docs reference/operations` has all of them. The arguments are
+    a JSON object; `-` takes it from stdin.
     """
     options = keyed(key)
     if revision is not None:
         options["expected_revision"] = revision
-    place = choose_project(call, project) if project is not None or _needs_project(operation) else None
+    place = _place(call, operation, project)
     found = _object(arguments)
     call.printer.object(
         call.caller.raw(calls.any_operation.by_name(operation, found, project_id=place, **options)).value
     )
 
 
-def _needs_project(operation: str) -> bool:
+def _place(call: Call, operation: str, project: str | None) -> str | None:
+    """The project that an operation is called in, None for one that takes none.
+
+    TALLY_PROJECT is a habit of the shell and not said of this call: where an operation takes no project it is
+    left out, and one on the command line is refused by name. Raises `Trouble` (exit 2).
+    """
     from tallystick.protocol.operation import Placement, Socket
     from tallystick.protocol.registry import BY_SOCKET
 
     known = BY_SOCKET.get((Socket.CLIENT, operation))
-    return known is not None and known.project is Placement.REQUIRED
+    if known is None:
+        return None  # `by_name` says so
+    if known.project is not Placement.FORBIDDEN:
+        wanted = project is not None or known.project is Placement.REQUIRED
+        return choose_project(call, project) if wanted else None
+    if project is not None and not is_from_environment():
+        raise click.UsageError(f"{operation} takes no project: leave --project out.")
+    return None
 
 
 def _object(text: str) -> dict[str, object]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, cast
+import json
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, cast
 
 import click
 
 from tally_cli.bodies import part_text
 from tally_cli.calling import Call, Record, key_option, keyed, text, verb
-from tally_cli.choosing import choose_place, choose_project, project_option, space_option, whole_pages
+from tally_cli.choosing import choose_place, found_in, pages, project_option, space_option, whole_pages
 from tally_cli.exits import Exit
+from tally_cli.files import spooled
 from tally_cli.output import complain, cut, first_line
 from tally_cli.shown import in_project
 from tally_cli.trouble import Trouble
@@ -32,11 +36,14 @@ RELATIONS: Final = (
 )  # fmt: skip
 _HEADINGS: Final = ("#", "contribution", "kind", "author", "became", "what")
 _WHAT_COLUMNS: Final = 60
+_READ_BYTES: Final = 1 << 20
+_ENVELOPE_BYTES: Final = 32_768
+"""Left for all of a request but the text: a few hundred bytes, and 128 for each of 256 ids."""
 
 
 def _relation(call: Call, ref: str, project: str | None) -> Record:
     """A relation with its dispositions beside its own members."""
-    found = call.ask(calls.contributions.relation_show(choose_project(call, project), ref))
+    _, found = found_in(call, project, lambda place: calls.contributions.relation_show(place, ref))
     return {**cast(Record, found["relation"]), "dispositions": found["dispositions"]}
 
 
@@ -74,11 +81,21 @@ def say(
 ) -> None:
     """Append TEXT to a space; `-` takes it from stdin. With --artifact it carries files, or is them alone.
 
-    It lands after whatever was said before it arrives. Into a pipe the new contribution's id is printed.
+    It lands after whatever was said before it arrives. Into a pipe the new contribution's id is printed. Of
+    stdin or a file, what is too long for a contribution's text is carried as an artifact.
     """
-    texts = [] if artifacts and words is None and file is None else [_body(words, file)]
-    parts = [*({"media_type": media_type, "text": each} for each in texts),
-             *({"artifact_ref": each} for each in artifacts)]  # fmt: skip
+    if (words is None) == (file is None) and not (artifacts and words is None):
+        raise click.UsageError("Give either a text (or - for stdin) or --file.")
+    name = "-" if words == "-" else file
+    with nullcontext() if name is None else spooled(name) as source:
+        parts: list[Record] = []
+        if source is not None and not _fits(source, "stdin" if name == "-" else str(name)):
+            where = choose_place(call, project, space)
+            parts.append(_carried(call, where, source, media_type, key))
+        elif source is not None or words is not None:
+            body = _said(cast(str, words) if source is None else source.read().decode())
+            parts.append({"media_type": media_type, "text": body})
+    parts += [{"artifact_ref": each} for each in artifacts]
     where = choose_place(call, project, space)
     request = calls.contributions.append(
         where,
@@ -93,53 +110,76 @@ def say(
     call.made(said, "contribution_id", text(said, "kind"), f"#{text(said, 'space_sequence')}")
 
 
-def _body(words: str | None, file: str | None) -> str:
-    """The text that is to be said. Raises `Trouble` (exit 2, or 8 for a file that cannot be read)."""
-    if (words is None) == (file is None):
-        raise click.UsageError("Give either a text (or - for stdin) or --file.")
-    if file is not None:
-        with open(file, "rb") as opened:
-            body = _decoded(opened.read(REQUEST_BYTES_MAX + 1), file)
-    elif words == "-":
-        body = _decoded(sys.stdin.buffer.read(REQUEST_BYTES_MAX + 1), "stdin")
-    else:
-        body = cast(str, words)
+def _said(body: str) -> str:
+    """The text, which says something and fits. Raises `Trouble` (exit 2)."""
+    if not body.strip():
+        raise Trouble(Exit.USAGE, "empty", "The text is empty: there is nothing to say. Nothing was sent.")
     if len(body) > INLINE_TEXT_SCALARS_MAX:
         raise Trouble(
             Exit.USAGE,
             "too-long",
             f"The text is longer than {INLINE_TEXT_SCALARS_MAX:,} characters, which is what a contribution's"
-            " text may have. Say it in several, or only the part that matters.",
+            " text may have. Give it on stdin or as a --file: it is carried as an artifact then.",
         )
     return body
 
 
-def _decoded(data: bytes, name: str) -> str:
-    try:
-        return data[:REQUEST_BYTES_MAX].decode() if len(data) <= REQUEST_BYTES_MAX else _too_long(name)
-    except UnicodeDecodeError as error:
-        raise Trouble(
-            Exit.USAGE, "not-utf-8", f"{name}: byte {error.start} is no UTF-8. Convert the text, or its part."
-        ) from error
+def _fits(source: BinaryIO, name: str) -> bool:
+    """Whether a file's text fits a contribution, by its characters and as a request's bytes.
+
+    The file is at its beginning again. Raises `Trouble` (exit 2) where it is no UTF-8.
+    """
+    decoder, scalars, read = getincrementaldecoder("utf-8")(), 0, 0
+    while True:
+        piece = source.read(_READ_BYTES)
+        begun = len(decoder.getstate()[0])
+        try:
+            scalars += len(decoder.decode(piece, final=not piece))
+        except UnicodeDecodeError as error:
+            place = read - begun + error.start
+            words = f"{name}: byte {place} is no UTF-8. Convert the text, or put the file as an artifact."
+            raise Trouble(Exit.USAGE, "not-utf-8", words) from error
+        read += len(piece)
+        if not piece:
+            break
+    source.seek(0)
+    if scalars > INLINE_TEXT_SCALARS_MAX:
+        return False
+    body = source.read().decode()
+    source.seek(0)
+    return len(json.dumps(body, ensure_ascii=False).encode()) <= REQUEST_BYTES_MAX - _ENVELOPE_BYTES
 
 
-def _too_long(name: str) -> NoReturn:
-    raise Trouble(
-        Exit.USAGE,
-        "too-long",
-        f"{name} has more than {REQUEST_BYTES_MAX:,} bytes, which is what a request may have in all."
-        " Say it in several, or only the part that matters.",
-    )
+def _carried(call: Call, where: calls.SpaceRef, source: BinaryIO, media_type: str, key: str | None) -> Record:
+    """A long text as an artifact that the contribution carries: the part that names it."""
+    from tallystick.artifacts import UploadOptions
+
+    options: UploadOptions = {"project": where.project_id}
+    if key is not None:
+        options["key"] = f"{key}.text"
+    with call.waiting.told("the upload of the text"):
+        made = call.client.upload(source, media_type, **options)
+    if not call.printer.as_json:
+        complain(
+            f"The text is longer than {INLINE_TEXT_SCALARS_MAX:,} characters: it is carried as the artifact"
+            f" {made.artifact_id}."
+        )
+    return {"artifact_ref": made.artifact_id, "title": f"text, {made.size:,} bytes"}
 
 
 # --- read -------------------------------------------------------------------------------------------------
 @click.command()
 @click.option("--kind", type=click.Choice(KINDS), help="Only contributions of that kind.")
+@click.option("--short", is_flag=True, help="A table on a terminal too: one line a contribution.")
 @project_option
 @space_option
 @verb
-def read(call: Call, kind: str | None, project: str | None, space: str | None) -> None:
-    """Read what was said in a space, in its order, one line a contribution, and what became of each."""
+def read(call: Call, kind: str | None, short: bool, project: str | None, space: str | None) -> None:
+    """Read what was said in a space, in its order, and what became of each.
+
+    On a terminal whole: who said it and when, what it bears on, and every word, wrapped at its width. Into a
+    pipe, and with --short, one line a contribution.
+    """
     where = choose_place(call, project, space)
     withheld = 0
     items: list[Record] = []
@@ -154,10 +194,22 @@ def read(call: Call, kind: str | None, project: str | None, space: str | None) -
     if call.printer.as_json:
         for item in items:
             call.printer.object(item)
-    else:
+    elif short or not call.printer.people:
         call.printer.table(_HEADINGS, map(_line, items))
+    else:
+        from tally_cli.reading import tell
+
+        tell(call.printer, items, _relations(call, where))
     if withheld:
         complain(f"{withheld} more are withheld from you.")
+
+
+def _relations(call: Call, where: calls.SpaceRef) -> Iterator[Record]:
+    """All relations of a space, each with its retraction beside it."""
+    return pages(
+        call,
+        lambda after, snapshot: calls.contributions.relation_list(where, after=after, snapshot=snapshot),
+    )
 
 
 def _line(item: Record) -> list[str]:
@@ -200,8 +252,8 @@ def relate(
     KIND is addresses, supports, challenges, refines, qualifies, supersedes, depends_on, derived_from,
     produced_by, quotes or evaluates. Both ends are pinned as they are now.
     """
-    project_id = choose_project(call, project)
-    one, other = _find(call, project_id, from_ref), _find(call, project_id, to_ref)
+    project_id, one = find_said(call, project, from_ref)
+    _, other = find_said(call, project_id, to_ref)
     where = calls.SpaceRef(project_id, text(one, "space_id"), text(one, "origin_branch_id"))
     relation = call.ask(
         calls.contributions.relation_assert(
@@ -211,11 +263,12 @@ def relate(
     call.made(relation, "relation_id", text(relation, "kind"))
 
 
-def _find(call: Call, project_id: str, ref: str) -> Record:
-    """A contribution or a relation of a project, by its id."""
+def find_said(call: Call, project: str | None, ref: str) -> tuple[str, Record]:
+    """A contribution or a relation by its id, and the project that it is in."""
     if ref.startswith("rel-"):
-        return cast(Record, call.ask(calls.contributions.relation_show(project_id, ref))["relation"])
-    return call.ask(calls.contributions.contribution_show(project_id, ref))
+        place, found = found_in(call, project, lambda each: calls.contributions.relation_show(each, ref))
+        return place, cast(Record, found["relation"])
+    return found_in(call, project, lambda each: calls.contributions.contribution_show(each, ref))
 
 
 def _pin(record: Record) -> ObjectRef:

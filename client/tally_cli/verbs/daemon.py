@@ -99,9 +99,11 @@ def _stop(call: Call) -> bool:
     except (TransportError, Trouble) as error:  # it may have gone before its answer was read
         if connect(call.paths.client_socket) is not None:
             raise error
-    if ended is not None and not ended(END_SECONDS_MAX):
+    with call.waiting.told("the daemon to finish what it does and stop"):
+        has_ended = ended is None or ended(END_SECONDS_MAX)
+    if not has_ended:
         raise Trouble(
-            Exit.PROBLEM,
+            Exit.OUTCOME_UNKNOWN,
             "still-stopping",
             f"The daemon was asked to stop and has not ended within {END_SECONDS_MAX} s."
             f" It finishes what it has begun; its log may say more: {log_path(call.paths)}",

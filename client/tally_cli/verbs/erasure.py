@@ -9,13 +9,13 @@ import sys
 
 import click
 
-from tally_cli.calling import Call, Record, key_option, keyed, reason_option, text, verb
-from tally_cli.choosing import choose_project, project_option
+from tally_cli.calling import Call, key_option, keyed, reason_option, text, verb
+from tally_cli.choosing import project_option
 from tally_cli.exits import Exit
-from tally_cli.output import complain
 from tally_cli.trouble import Trouble
+from tally_cli.verbs.contributions import find_said
+from tally_cli.verbs.dispositions import disposed
 from tallystick import calls
-from tallystick.core import Call as Request
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
 
@@ -33,12 +33,13 @@ def redact(call: Call, ref: str, reason: str, yes: bool, project: str | None, ke
     The record of who said something and when stays, with this beside it; what was said cannot be read any
     more. Once of each contribution, by a steward of the space or the owner. On a terminal it asks first.
     """
-    project_id = choose_project(call, project)
+    project_id, found = find_said(call, project, ref)
     if not yes:
         _ask_first(
             call, f"Erase what {ref} says? This cannot be undone. Who said it and when stays on record."
         )
-    said = _erased(call, calls.erasure.contribution_redact(project_id, ref, reason, **keyed(key)))
+    request = calls.erasure.contribution_redact(project_id, ref, reason, **keyed(key))
+    said = call.change(request, lambda: disposed(call, project_id, found, "redact"))
     call.made(said, "disposition_id", text(said, "kind"), ref)
 
 
@@ -63,19 +64,8 @@ def erase(call: Call, ref: str, reason: str, yes: bool, key: str | None) -> None
             call, f"Erase the content of {ref}? This cannot be undone. Who did what and when stays on record."
         )
     named = {"event_id": ref} if ref.startswith("evt-") else {"object_ref": ref}
-    said = _erased(call, calls.erasure.erase(reason, **named, **keyed(key)))
+    said = call.ask(calls.erasure.erase(reason, **named, **keyed(key)))
     call.made(said, "erasure_id", text(said, "state"), ref)
-
-
-def _erased(call: Call, request: Request[object]) -> Record:
-    """The result of an erasure; what became of the words in this user's key stores is told on stderr."""
-    reply = call.reply(request)
-    if reply.forgotten is not None:
-        if reply.forgotten.cleared:
-            complain(f"Cleared from this user's key stores: {reply.forgotten.cleared} unanswered requests.")
-        for what in reply.forgotten.unreached:
-            complain(f"Not reached: {what}")
-    return reply.value
 
 
 def _ask_first(call: Call, question: str) -> None:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import click
 
-from tally_cli.calling import Call, key_option, keyed, text, verb
-from tally_cli.choosing import choose_place, choose_project, pages, project_option, space_option
+from tally_cli.calling import Call, Record, key_option, keyed, text, verb
+from tally_cli.choosing import (
+    choose_place,
+    pages,
+    places_of,
+    project_option,
+    space_option,
+    space_ref,
+    spaces,
+)
+from tally_cli.exits import Exit
+from tally_cli.trouble import Trouble
+from tally_cli.verbs.agents import subject_ref
 from tallystick import calls
 
 _GRANT: Final = ("space_access_id", "status", "expires_at", "subject_ref", "allowed_actions")
@@ -39,11 +51,11 @@ def grant_give(
 ) -> None:
     """Let SUBJECT do each ACTION: read, contribute, steward, or an operation such as reaction_set.
 
-    Each implies reading.
+    Each implies reading. SUBJECT is an id, or an agent's name.
     """
     given = calls.grants.space_access_grant_create(
         choose_place(call, project, space),
-        subject,
+        subject_ref(call, subject),
         actions,
         classification_ceiling_ref=ceiling,
         expires_at=until,
@@ -59,12 +71,14 @@ def grant_give(
 @verb
 def grant_list(call: Call, project: str | None, space: str | None) -> None:
     """List a space's grants, those that ended too, in the order in which they were given."""
-    where = choose_place(call, project, space)
-    given = pages(
+    call.tell_all(_grants(call, choose_place(call, project, space)), _GRANT)
+
+
+def _grants(call: Call, where: calls.SpaceRef) -> Iterator[Record]:
+    return pages(
         call,
         lambda after, snapshot: calls.grants.space_access_grant_list(where, after=after, snapshot=snapshot),
     )
-    call.tell_all(given, _GRANT)
 
 
 @grant.command("revoke")
@@ -74,6 +88,25 @@ def grant_list(call: Call, project: str | None, space: str | None) -> None:
 @verb
 def grant_revoke(call: Call, grant: str, project: str | None, key: str | None) -> None:
     """Take the GRANT with that id back."""
-    project_id = choose_project(call, project)
-    ended = call.ask(calls.grants.space_access_grant_revoke(project_id, grant, **keyed(key)))
+    place, _ = _find(call, project, grant)
+
+    def done() -> Record | None:
+        _, now = _find(call, place, grant)
+        return now if now["status"] == "revoked" else None
+
+    request = calls.grants.space_access_grant_revoke(place, grant, **keyed(key))
+    ended = call.change(request, done)
     call.made(ended, "space_access_id", text(ended, "status"))
+
+
+def _find(call: Call, project: str | None, grant: str) -> tuple[str, Record]:
+    """The project and the grant of that id, in whichever space it is: no operation shows a grant by itself.
+
+    Raises `Trouble` (exit 1) where there is none.
+    """
+    for place in places_of(call, project):
+        for each in (found for space in spaces(call, place) for found in _grants(call, space_ref(space))):
+            if each["space_access_id"] == grant:
+                return place, each
+    words = f"not-found: there is no grant {grant} here. `tally grant list` shows those of a space."
+    raise Trouble(Exit.PROBLEM, "not-found", words)

@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
-from tally_cli.calling import Call, key_option, keyed, text, verb
-from tally_cli.choosing import choose_project, choose_space, pages, project_option
+from tally_cli.calling import Call, Record, key_option, keyed, text, verb
+from tally_cli.choosing import choose_project, choose_space, found_in, pages, project_option
 from tally_cli.exits import Exit
 from tally_cli.outcomes import events_of, story
 from tally_cli.shown import in_project
@@ -55,8 +55,14 @@ def invocation_cancel(
     call: Call, invocation: str, reason: str | None, project: str | None, key: str | None
 ) -> None:
     """Cancel an INVOCATION that has not ended: its worker writes nothing more. What it wrote stands."""
-    project_id = choose_project(call, project)
-    ended = call.ask(calls.invocations.invocation_cancel(project_id, invocation, reason=reason, **keyed(key)))
+    project_id, _ = _find(call, project, invocation)
+    cancel = calls.invocations.invocation_cancel(project_id, invocation, reason=reason, **keyed(key))
+
+    def done() -> Record | None:
+        found = call.ask(calls.invocations.invocation_show(project_id, invocation))
+        return found if found["state"] == "canceled" else None
+
+    ended = call.change(cancel, done)
     call.made(ended, "invocation_id", text(ended, "state"))
 
 
@@ -66,8 +72,7 @@ def invocation_cancel(
 @verb
 def invocation_show(call: Call, invocation: str, project: str | None) -> None:
     """Show an INVOCATION: how far it is, and what became of each attempt, with the reason if it failed."""
-    project_id = choose_project(call, project)
-    record = call.ask(calls.invocations.invocation_show(project_id, invocation))
+    project_id, record = _find(call, project, invocation)
     events = events_of(call, project_id, invocation)
     if call.printer.as_json:
         call.printer.object({"invocation": record, "events": list(events)})
@@ -88,7 +93,7 @@ def invocation_run(call: Call, invocation: str, assistant: str, wait: bool, proj
     from tally_cli.verbs.asking import ended, tell
 
     runs = local.Remembering(local.open_assistant(call, assistant))
-    project_id = choose_project(call, project)
+    project_id, _ = _find(call, project, invocation)
     found = call.client.invocation_show(project_id, invocation)
     if found.state in ENDED:
         raise ended(call, found)
@@ -122,10 +127,15 @@ def invocation_retry(
     from tallystick.assistant import ask_again
 
     runs = None if assistant is None else local.Remembering(local.open_assistant(call, assistant))
-    project_id = choose_project(call, project)
+    project_id, _ = _find(call, project, invocation)
     ended = call.client.invocation_show(project_id, invocation)
     if ended.state not in ENDED:
         words = f"{invocation} is {ended.state}: `tally invocation run` runs an assistant on it."
         raise Trouble(Exit.PROBLEM, "not-ended", words, invocation_id=invocation, state=ended.state)
     asked = ask_again(call.client, ended, deadline=deadline, max_attempts=attempts, key=key)
     tell_outcome(call, asked, runs, wait_seconds=None if key is None else local.HELD_SECONDS_MAX)
+
+
+def _find(call: Call, project: str | None, invocation: str) -> tuple[str, Record]:
+    """In which project an invocation is, and what it is; its id needs no project."""
+    return found_in(call, project, lambda place: calls.invocations.invocation_show(place, invocation))

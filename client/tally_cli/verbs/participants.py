@@ -10,6 +10,7 @@ from tally_cli.calling import Call, Record, key_option, keyed, text, verb
 from tally_cli.choosing import choose_place, pages, project_option, space_option
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
+from tally_cli.verbs.agents import subject_ref
 from tallystick import calls
 
 ROLES: Final = ("steward", "contributor", "observer")
@@ -21,7 +22,8 @@ _PARTICIPANT: Final = ("participant_id", "status", "role", "kind", "subject_ref"
 def participants() -> None:
     """List, propose, admit, change and remove who takes part in a space.
 
-    A participant is named by its id, or by its subject: an agent, a principal, a deployment.
+    A participant is named by its id, or by its subject: an agent (its name will do), a principal, a
+    deployment.
     """
 
 
@@ -47,9 +49,13 @@ def _participants(call: Call, where: calls.SpaceRef) -> list[Record]:
 
 
 def _participant(call: Call, where: calls.SpaceRef, name: str) -> Record:
-    """Raises `Trouble` (exit 2) where the space has none of that id or subject."""
+    """Who takes part under that id, or as that subject, which an agent's name stands for too.
+
+    Raises `Trouble` (exit 2) where the space has none.
+    """
+    wanted = name if name.startswith("part-") else subject_ref(call, name)
     for found in _participants(call, where):
-        if name in (found["participant_id"], found["subject_ref"]):
+        if wanted in (found["participant_id"], found["subject_ref"]):
             return found
     raise Trouble(
         Exit.USAGE,
@@ -77,7 +83,9 @@ def participants_propose(
     It has no rights before it is admitted. A subject takes part once: who was removed is not proposed again.
     """
     where = choose_place(call, project, space)
-    made = call.ask(calls.participants.space_participant_add(where, subject, role, kind=kind, **keyed(key)))
+    found = subject_ref(call, subject)
+    proposed = calls.participants.space_participant_add(where, found, role, kind=kind, **keyed(key))
+    made = call.change(proposed, lambda: _now(call, where, found, status="proposed", role=role))
     call.made(made, "participant_id", text(made, "role"), text(made, "subject_ref"))
 
 
@@ -98,7 +106,7 @@ def participants_admit(
     let_in = calls.participants.space_participant_activate(
         where.project_id, text(found, "participant_id"), digest, **keyed(key)
     )
-    _tell(call, call.ask(let_in))
+    _tell(call, call.change(let_in, lambda: _now(call, where, participant, status="active", role=role)))
 
 
 @participants.command("change")
@@ -145,7 +153,14 @@ def participants_remove(
     """Take a participant's part from it, for good. What it wrote stands."""
     where = choose_place(call, project, space)
     found = text(_participant(call, where, participant), "participant_id")
-    _tell(call, call.ask(calls.participants.space_participant_remove(where.project_id, found, **keyed(key))))
+    removed = calls.participants.space_participant_remove(where.project_id, found, **keyed(key))
+    _tell(call, call.change(removed, lambda: _now(call, where, found, status="revoked")))
+
+
+def _now(call: Call, where: calls.SpaceRef, participant: str, **wanted: str) -> Record | None:
+    """The participant as it is, where its members have these values."""
+    found = _participant(call, where, participant)
+    return found if all(found[name] == value for name, value in wanted.items()) else None
 
 
 def _tell(call: Call, participant: Record) -> None:

@@ -11,7 +11,7 @@ from tally_cli.calling import Call, Record, key_option, keyed, text, verb
 from tally_cli.choosing import (
     choose_place,
     choose_project,
-    choose_space,
+    find_space,
     project_option,
     projects,
     space_option,
@@ -122,7 +122,7 @@ def space_list(call: Call, project: str | None) -> None:
 @verb
 def space_show(call: Call, space: str | None, project: str | None) -> None:
     """Show the SPACE with that id or title, or the only one."""
-    _tell_fields(call, choose_space(call, choose_project(call, project), space))
+    _tell_fields(call, find_space(call, project, space))
 
 
 @space.command("rename")
@@ -138,8 +138,8 @@ def space_rename(call: Call, title: str, project: str | None, space: str | None,
     call.made(renamed, "space_id", text(renamed, "title"))
 
 
-def _lifecycle(name: str, change: Callable[..., Request[object]], words: str) -> None:
-    """A verb that takes a space and changes what may be done in it."""
+def _lifecycle(name: str, change: Callable[..., Request[object]], after: tuple[str, str], words: str) -> None:
+    """A verb that changes what may be done in a space; `after` is a member and the value that it then has."""
 
     @space.command(name, help=words)
     @click.argument("space", required=False, envvar="TALLY_SPACE")
@@ -148,19 +148,37 @@ def _lifecycle(name: str, change: Callable[..., Request[object]], words: str) ->
     @verb
     def run(call: Call, space: str | None, project: str | None, key: str | None) -> None:
         where = choose_place(call, project, space)
-        changed = call.ask(change(where, **keyed(key)))
+
+        def done() -> Record | None:
+            found = call.ask(calls.projects.space_show(where.project_id, where.space_id))
+            member, value = after
+            return found if found[member] == value else None
+
+        changed = call.change(change(where, **keyed(key)), done)
         call.made(changed, "space_id", text(changed, "status"), text(changed, "visibility"))
 
 
 _lifecycle(
     "freeze",
     calls.projects.space_freeze,
+    ("status", "frozen"),
     "Let nothing more be said in the SPACE until it is reopened.",
 )
-_lifecycle("reopen", calls.projects.space_reopen, "Let the frozen SPACE be written in again.")
-_lifecycle("archive", calls.projects.space_archive, "Close the SPACE for good. It is still read.")
+_lifecycle(
+    "reopen",
+    calls.projects.space_reopen,
+    ("status", "open"),
+    "Let the frozen SPACE be written in again.",
+)
+_lifecycle(
+    "archive",
+    calls.projects.space_archive,
+    ("status", "archived"),
+    "Close the SPACE for good. It is still read.",
+)
 _lifecycle(
     "restrict",
     calls.projects.space_restrict,
+    ("visibility", "restricted"),
     "Show the SPACE to those alone who take part in it or have a grant. The way back is a prepared widening.",
 )

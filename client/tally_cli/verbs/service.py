@@ -62,7 +62,12 @@ def limits(call: Call) -> None:
 @click.argument("checks", nargs=-1)
 @verb
 def diagnose(call: Call, checks: tuple[str, ...]) -> None:
-    """Let the daemon check itself and its record: all CHECKS, or those named. Exit code 1 where one fails."""
+    """Let the daemon check itself and its record: all CHECKS, or those named. Exit code 1 where one fails.
+
+    Of the first four the result is always told, of the others only where they do not pass, or are named:
+    store_bootstrap, journal_mode, audit_chain, artifact_store; integrity, suppressed_refusals,
+    container_layer, undeclared_names.
+    """
     found = call.ask(calls.service.diagnose(checks))
     if call.printer.as_json:
         call.printer.object(found)

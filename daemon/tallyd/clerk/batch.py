@@ -13,8 +13,11 @@ error, so the clerk asks it:
 
 * An error inside a command rolled back everything, or SQLite refused rows of commands that were complete: the
   batch's commands run again, each alone, and written row by row.
-* COMMIT failed on a write: SQLite has rolled back. The commands are answered ``unavailable`` with an unknown
-  outcome, because some of their pages may have reached the disk. The clerk goes on.
+* COMMIT failed since the disk is full: SQLite has rolled back, and the frame that would have made the pages
+  before it count, which is the last thing that it writes, is not whole. The commands are answered
+  ``unavailable``, not applied. The clerk goes on.
+* COMMIT failed on another write: SQLite has rolled back. The commands are answered ``unavailable`` with an
+  unknown outcome, because all of their pages may have reached the disk. The clerk goes on.
 * COMMIT failed on a sync: ``SyncFailed``. Nobody may be answered and the process must end, since only the
   next start can tell what the disk holds.
 """
@@ -23,7 +26,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 import apsw
 
@@ -37,7 +40,9 @@ from tallyd.ledger.transaction import Transaction
 from tallyd.store.ambient import Ambient
 from tallystick.protocol import limits
 from tallystick.protocol.operation import Socket
-from tallystick.protocol.problems import unavailable
+from tallystick.protocol.problems import EXT_DISK, unavailable
+
+Outcome = Literal["unknown", "not_applied"]
 
 logger = logging.getLogger("tallyd.clerk")
 
@@ -49,6 +54,13 @@ _SYNC_FAILURES: Final = frozenset(
         apsw.SQLITE_IOERR_DIR_CLOSE,
     }
 )
+
+
+_DISK_WORDS: Final = {
+    "FullError": ("full", "the disk is full; make room"),
+    "IOError": ("failing", "the disk refused to write, and the daemon's log says how"),
+}
+"""By the name of SQLite's error: how the disk is, for programs and for people."""
 
 
 class SyncFailed(Exception):
@@ -148,21 +160,14 @@ class Clerk:
         except apsw.Error as failure:
             self._abandon()
             logger.error("COMMIT failed: %s (%s)", type(failure).__name__, failure)
-            unknown = unavailable(
-                f"the disk refused the transaction ({type(failure).__name__}); make room and send the same "
-                f"key again",
-                outcome="unknown",
-            )
-            return [problem_answer(unknown.problem)] * len(batch)
+            outcome: Outcome = "not_applied" if isinstance(failure, apsw.FullError) else "unknown"
+            return [_disk_refused(type(failure).__name__, outcome)] * len(batch)
 
     def _alone(self, member: Member) -> Answer:
         try:
             return self._attempt([member])[0]
         except _BatchLost as lost:
-            reason = unavailable(
-                f"the store refused to write ({lost}); nothing was applied", outcome="not_applied"
-            )
-            return problem_answer(reason.problem)
+            return _disk_refused(str(lost), "not_applied")
 
     def _abandon(self) -> None:
         """Rolls back what is left of the transaction, and forgets what was read in it."""
@@ -215,3 +220,11 @@ class Clerk:
             deleted = self._tx.log.drain_outbox(self._durable, limits.OUTBOX_DRAIN_ROWS_MAX)
         self.commit()
         return deleted == limits.OUTBOX_DRAIN_ROWS_MAX
+
+
+def _disk_refused(failure: str, outcome: Outcome) -> Answer:
+    """``unavailable``, for an error of SQLite by its name: is it the disk, and what became of the command."""
+    state, words = _DISK_WORDS.get(failure, (None, f"the store refused to write ({failure})"))
+    end = "nothing was applied" if outcome == "not_applied" else "send the same key again then"
+    ext = {} if state is None else {EXT_DISK: {"state": state}}
+    return problem_answer(unavailable(f"{words}; {end}", outcome=outcome, ext=ext).problem)

@@ -249,7 +249,9 @@ class _Opening:
             path, copy = copies[0]
             raise self._missing(
                 f"{path} says that store {copy.store_id} is here, with its log at position {copy.position};"
-                " if that store is kept elsewhere, keep that file with it"
+                " if that store is kept elsewhere, keep that file with it",
+                f". Where it was given up on purpose, `tally anew {copy.store_id}` says so, and the next"
+                " start makes a new one here",
             )
         if adopt is not None:
             raise StartRefused(
@@ -258,12 +260,12 @@ class _Opening:
                 f" directory of store {adopt} with {_DATA}, or start without --adopt to make a new store",
             )
 
-    def _missing(self, evidence: str) -> StartRefused:
+    def _missing(self, evidence: str, way: str = "") -> StartRefused:
         return StartRefused(
             ExitCode.MISSING_DATABASE,
             f"the database {self._paths.database} is missing or empty, and there was one: {evidence}. It"
             " is not made anew. Mount the disk it is on, or restore a backup; a new store needs another"
-            f" directory ({_DATA})",
+            f" directory ({_DATA}){way}",
         )
 
     # --- first start --------------------------------------------------------------------------------------

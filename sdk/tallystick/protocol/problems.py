@@ -127,6 +127,7 @@ EXT_HEAD: Final = "dev.tallystick.head"
 EXT_LEASE: Final = "dev.tallystick.lease"
 EXT_EPOCH: Final = "dev.tallystick.epoch"
 EXT_OUTCOME: Final = "dev.tallystick.outcome"
+EXT_DISK: Final = "dev.tallystick.disk"
 
 
 class Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
