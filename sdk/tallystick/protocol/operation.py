@@ -240,6 +240,13 @@ ARTIFACT_ERASED: Final = RowEffect(
     ),
 )
 """An artifact that is erased, with what carries it or by itself."""
+FALLEN_DECISION: Final = (
+    RowEffect("decisions", "update", None, ("state", "revision")),
+    RowEffect("decision_places", "delete", None),
+    RowEffect("decision_exclusions", "delete", None),
+    RowEffect("decision_conflicts", "update", None, ("ended",)),
+)
+"""A decision whose contribution is withdrawn, superseded or redacted."""
 STEP_ROW: Final = RowEffect("invocation_steps", "insert")
 """By which a later attempt of the same invocation finds the command done."""
 
