@@ -106,9 +106,9 @@ def test_being_muted_is_the_end_of_an_attempt(work: Work) -> None:
     """A worker that may write no more is told that there is no such attempt; speaking again, it goes on."""
     agent = add_agent(work.owner, "worker", deployments=[DEPLOYMENT])
     part = work.let_in(agent)
-    work.invoke()
     (wire,) = work.asleep(agent)
     with wire:
+        work.invoke()
         claimed = json.loads(wire.read_line())["result"]
     mine = {
         "invocation_id": claimed["invocation"]["invocation_id"],

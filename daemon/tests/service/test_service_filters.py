@@ -103,7 +103,9 @@ def test_a_filtered_wait_finds_what_is_there(busy: Busy, timeout_ms: int) -> Non
 
 
 def test_others_are_served_between_its_slices(busy: Busy) -> None:
-    """While one client's filter passes over thousands of events, several reads of another are answered."""
+    """While one client's filter passes over thousands of events, reads of another are answered: more than the
+    one that would have waited for its end.
+    """
     with Wire(busy.daemon.paths) as client, Wire(busy.daemon.paths) as other:
         between = request(CLIENT, "project_show", {}, project=busy.project)
         client.send(busy.read(9, type_prefixes=["org.example"]))
@@ -112,4 +114,4 @@ def test_others_are_served_between_its_slices(busy: Busy) -> None:
             assert other.ask(between).ok
             answered += 1
         assert client.receive("events_read").ok
-        assert answered > 2
+        assert answered > 1
