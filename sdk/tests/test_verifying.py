@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import signed_vectors
 import soft_keys
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tallystick.protocol.statements import Strength, VerdictStatement, make_statement, parse_statement
 from tallystick.verifying import (
@@ -96,6 +100,30 @@ def test_no_byte_of_a_signature_is_without_meaning(name: str) -> None:
         wrong = right[:at] + bytes([right[at] ^ 0x01]) + right[at + 1 :]
         with pytest.raises(BadSignature):
             verify_signature(wrong, message, PURPOSE, key)
+
+
+@given(st.data())
+def test_any_bytes_are_judged(data: st.DataObject) -> None:
+    """A signature or key that was cut, filled or changed anywhere is refused as one, and in no other way."""
+    name = data.draw(st.sampled_from([*FILE_KEYS, *SK_KEYS]))
+    right = KEYS[name].sign(b"message", PURPOSE)
+    wrong = changed(data, right)
+    with pytest.raises(BadSignature) if wrong != right else nullcontext():
+        verify_signature(wrong, b"message", PURPOSE, parse_public_key(LINES[name]))
+    blob = changed(data, KEYS[name].blob)
+    line = f"{KEYS[name].type} {base64.b64encode(blob).decode()}"
+    with suppress(BadKey):
+        assert parse_public_key(line).blob == blob
+    with suppress(BadKey, BadSignature):
+        verify_signature(right, b"other", PURPOSE, parse_public_key(line))
+        raise AssertionError("a key verified a message that nobody signed")
+
+
+def changed(data: st.DataObject, right: bytes) -> bytes:
+    """The bytes with some replaced, put in or taken out."""
+    start = data.draw(st.integers(0, len(right)))
+    end = data.draw(st.integers(start, min(len(right), start + 5)))
+    return right[:start] + data.draw(st.binary(max_size=5)) + right[end:]
 
 
 # --- ssh-keygen -------------------------------------------------------------------------------------------
