@@ -361,6 +361,8 @@ def public_keys(keys: dict[str, SoftKey]) -> Iterator[Vector]:
             yield {"name": f"{name}, with a comment", "line": f"{key.line} ada@example.org laptop\n", **good}
     for name, kind, blob, fault in _bad_blobs(keys):
         yield {"name": name, "line": f"{kind} {base64.b64encode(blob).decode()}", "fault": fault}
+    padded = keys["ecdsa-256"].line
+    yield {"name": "key: base64 of another form", "line": _bits_behind(padded), "fault": "line"}
     line = keys["ed25519"].line
     for name, text in (
         ("no line", ""),
@@ -433,6 +435,13 @@ def _bad_blobs(keys: dict[str, SoftKey]) -> Iterator[tuple[str, str, bytes, str]
     yield "key: sk without application", kind, sk.blob[: -len(string(soft_keys.APPLICATION))], "malformed"
     yield "key: sk with something behind", kind, sk.blob + b"\0", "malformed"
     yield "key: Ed25519 with an application", "ssh-ed25519", ed.blob + string(b"ssh:"), "malformed"
+
+
+def _bits_behind(text: str) -> str:
+    """Base64 that ends with one ``=``, with a bit set that means nothing."""
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    assert text[-1] == "="
+    return text[:-2] + alphabet[alphabet.index(text[-2]) + 1] + "="
 
 
 # --- signatures -------------------------------------------------------------------------------------------
@@ -524,6 +533,7 @@ def _rsa_and_ecdsa(keys: dict[str, SoftKey], message: bytes) -> Iterator[Vector]
     for name, key in (("ecdsa-256", p256), ("sk-ecdsa", sk)):
         for what, numbers in (
             ("r is 0", string(b"") + mpint(1)),
+            ("r is a zero byte", string(b"\0") + mpint(1)),
             ("s is negative", mpint(1) + string(b"\xff")),
             ("r with a zero in front", string(b"\0\1") + mpint(1)),
             ("s missing", mpint(1)),
@@ -594,6 +604,11 @@ def _armors(keys: dict[str, SoftKey], message: bytes) -> Iterator[Vector]:
     key = keys["ed25519"]
     blob = key.sign(message, PURPOSE)
     text, armor = base64.b64encode(blob).decode(), soft_keys.armored(blob).decode()
+    odd = next(
+        base64.b64encode(blob + b"\0" * fill).decode() for fill in range(3) if (len(blob) + fill) % 3 == 2
+    )
+    text_of_odd = _bits_behind(odd)
+    yield _signature("armor: base64 of another form", "ed25519", key, blob, text=text_of_odd, fault="armor")
     for name, good in (
         ("base64 in one piece", text),
         ("armor of one line", armor.split("\n")[0] + f"\n{text}\n" + armor.split("\n")[-2]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import shutil
 import subprocess
@@ -345,6 +346,9 @@ def test_a_quorum_counts_signers_and_not_keys() -> None:
     assert refusal([signed("sk-ed25519", two)] * 2, demand) == "quorum"
     found = verify_verdict([signed("sk-ecdsa", two), signed("sk-ed25519", two)], SIGNERS, demand, NOW)
     assert found.principals == ("ada", "bob")
+    one = [signed("sk-ecdsa"), signed("sk-ed25519")]
+    assert verify_verdict(one, SIGNERS, DEMAND._replace(quorum=2), NOW).principals == ("ada", "bob")
+    assert refusal(one[:1], DEMAND._replace(quorum=2)) == "quorum"
 
 
 def test_statements_of_two_openings_make_no_quorum() -> None:
@@ -431,6 +435,26 @@ def test_of_many_at_once_one_uses_it(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(outcomes) == ["refused"] * 15 + ["used"]
+
+
+def test_who_asks_waits_for_who_notes(tmp_path: Path) -> None:
+    """While another has the file nothing is read from it, so what the other notes is seen."""
+    path, outcomes = tmp_path / "used", []
+
+    def ask() -> None:
+        with pytest.raises(UsedBefore):
+            note_use(str(path), OPENING)
+        outcomes.append("refused")
+
+    with path.open("wb", buffering=0) as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join(timeout=0.2)
+        assert thread.is_alive()
+        other.write(f"{OPENING}\n".encode())
+    thread.join()
+    assert outcomes == ["refused"]
 
 
 @pytest.mark.parametrize("length", [1, 5, 20, 36])
