@@ -178,6 +178,13 @@ takes milliseconds, and a disk or a reader that stands in the way is not waited 
 DRAIN_SECONDS_MAX: Final = 20
 """From SIGTERM to the end: service managers commonly kill after 90."""
 
+# --- signed statements ------------------------------------------------------------------------------------
+STATEMENT_BYTES_MAX: Final = 4_096
+"""What a person signs is read by that person first: a verdict is shorter than 1,200 bytes, and only the
+deciders of a gate have no fixed number."""
+SIGNATURE_BYTES_MAX: Final = 8_192
+"""A signature as it is sent, armored or not; one of an RSA key of 16,384 bits is shorter."""
+
 # --- the daemon's settings --------------------------------------------------------------------------------
 SETTINGS_BYTES_MAX: Final = 65_536
 """The file tallyd.toml: a person writes a few lines, and what is longer is another file."""
