@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Final, cast
 
@@ -79,7 +80,7 @@ def decide(
         choose_place(call, project, space),
         name,
         value,
-        click.get_text_stream("stdin").read() if reason == "-" else reason,
+        sys.stdin.read() if reason == "-" else reason,
         repository=None if any_repository else label or _around(),
         paths=paths or None,
         proposed=True if proposed else None,
@@ -280,7 +281,7 @@ def decisions_adopt(call: Call, decision: str, project: str | None, key: str | N
 @project_option
 @verb
 def decisions_settle(call: Call, winner: str, project: str | None) -> None:
-    """Let every decision that ID is in conflict with fall to it. For a steward, the owner, and who made them."""
+    """Let every decision that ID is in conflict with fall to it: their authors, stewards, the owner."""
     project_id, record = _find(call, project, winner)
     others = cast(Sequence[str], record["contested_by"])
     for ref in others:

@@ -16,6 +16,8 @@ from .kernel import Json, Kernel
 
 RECORD = "tallystick_decision_record"
 ADOPT = "tallystick_decision_adopt"
+LABELS = "space, key, repository, region"
+COPIED = f"position + 1, id, {LABELS}"
 
 
 @pytest.fixture
@@ -33,7 +35,9 @@ def decide(kernel: Kernel, space: Json, key: str, value: str, **more: Any) -> Js
 def decided(agent: Agent, space: Json, key: str, value: str, **more: Any) -> Json:
     """The reply to an agent's recording."""
     args = {"space_id": space["space_id"], "key": key, "value": value, "reason": "since it is so", **more}
-    return agent.send(RECORD, args, project=space["project_id"], key=f"{agent.id}-{key}-{len(value)}{value[0]}")
+    return agent.send(
+        RECORD, args, project=space["project_id"], key=f"{agent.id}-{key}-{len(value)}{value[0]}"
+    )
 
 
 def show(kernel: Kernel, space: Json, decision: Json) -> Json:
@@ -468,12 +472,9 @@ def test_a_list_in_pages_is_the_whole(kernel: Kernel, space: Json) -> None:
         "UPDATE decisions SET rank = NULL",
         "UPDATE decisions SET ratified_by = 1, rank = 4",
         "UPDATE decisions SET ratified_by = position + 1, rank = 4",
-        "INSERT INTO decisions SELECT position + 1, id, space, key, repository, region, 'withdrawn', 1, NULL, 0, "
-        "NULL FROM decisions",
-        "INSERT INTO decisions SELECT position + 1, x'00', space, key, repository, region, 'standing', 1, NULL, 0, "
-        "NULL FROM decisions",
-        "INSERT INTO decisions SELECT position + 1, id, space, key, repository, region, 'standing', 1, NULL, 0, "
-        "NULL FROM decisions",
+        f"INSERT INTO decisions SELECT {COPIED}, 'withdrawn', 1, NULL, 0, NULL FROM decisions",
+        f"INSERT INTO decisions SELECT 1, x'', {LABELS}, 'standing', 1, NULL, 0, NULL FROM decisions",
+        f"INSERT INTO decisions SELECT {COPIED}, 'standing', 1, NULL, 0, NULL FROM decisions",
         "INSERT INTO decision_links SELECT position, 'narrows', position FROM decisions",
         "INSERT INTO decision_links SELECT position, 'likes', position - 1 FROM decisions",
         "INSERT INTO decision_links SELECT position, NULL, position - 1 FROM decisions",
@@ -485,9 +486,7 @@ def test_a_list_in_pages_is_the_whole(kernel: Kernel, space: Json) -> None:
     ],
 )
 @pytest.mark.parametrize("open_", [True, False], ids=["live", "closed"])
-def test_states_that_may_not_be_are_refused(
-    kernel: Kernel, space: Json, statement: str, open_: bool
-) -> None:
+def test_states_that_may_not_be_are_refused(kernel: Kernel, space: Json, statement: str, open_: bool) -> None:
     """By the tables themselves, on a live store and on a closed one."""
     made = decide(kernel, space, "a", "x")
     if not open_:
@@ -513,9 +512,7 @@ def test_a_workers_decision_is_a_step_that_it_can_read(kernel: Kernel, space: Js
     assert made["outcome"] == "ok", made
     assert made["result"]["by"].startswith("asstdep-")
     read = {"decision_id": made["result"]["decision_id"], **worker.binding}
-    shown = kernel.read(
-        "tallystick_decision_show", read, project=space["project_id"], socket=Socket.WORKER
-    )
+    shown = kernel.read("tallystick_decision_show", read, project=space["project_id"], socket=Socket.WORKER)
     assert shown["result"] == made["result"]
     other = decide(kernel, space, "b", "y")
     hidden = kernel.read(

@@ -231,7 +231,7 @@ TALLYSTICK_DECISION_RECORD: Final = TALLYSTICK_COORDINATION.write(
         RowEffect("contributions", "insert"),
         RowEffect("artifact_references", "insert", None),
         RowEffect(
-            "spaces", "update", None, ("revision", "next_space_sequence", "branch_sequence", "branch_head")
+            "spaces", "update", 1, ("revision", "next_space_sequence", "branch_sequence", "branch_head")
         ),
         RowEffect("decisions", "insert"),
         RowEffect("decision_links", "insert", None),

@@ -8,9 +8,9 @@ from tallystick.protocol.arguments import Args
 from tallystick.protocol.families.dispositions import DISPOSED_ROWS, ContributionDisposition
 from tallystick.protocol.operation import (
     ARTIFACT_ERASED,
-    FALLEN_DECISION,
     SHARED_SPACE,
     TALLYSTICK_ERASURE,
+    UNBOUND_DECISION,
     Mode,
     Placement,
     RowEffect,
@@ -78,7 +78,7 @@ CONTRIBUTION_REDACT: Final = SHARED_SPACE.write(
         RowEffect("bodies", "delete"),
         RowEffect("object_keys", "delete", None),
         ARTIFACT_ERASED,
-        *FALLEN_DECISION,
+        *UNBOUND_DECISION,
     ),
 )
 TALLYSTICK_ERASE: Final = TALLYSTICK_ERASURE.write(
