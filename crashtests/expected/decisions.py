@@ -203,7 +203,10 @@ def _fall(operation: str, *more: str) -> Cell:
     """A decision that falls by one of KCP's own operations."""
 
     def make(world: World) -> Request:
-        args = {"contribution_ref": world.others["decision's contribution"], "reason_class": "mistake"}
+        args: JsonObject = {
+            "contribution_ref": world.others["decision's contribution"],
+            "reason_class": "mistake",
+        }
         args |= dict.fromkeys(more, world.question["contribution_id"])
         return request(CLIENT, operation, args, project=world.project, key=KEY)
 
