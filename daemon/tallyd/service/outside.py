@@ -25,6 +25,7 @@ from tallyd.door import Exchange
 from tallyd.families.shared.family import Outside
 from tallyd.families.shared.host import Host
 from tallyd.service.tasks import Tasks
+from tallyd.store.lacks import lack_of
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import encode_problem
 from tallystick.protocol.problems import unavailable
@@ -131,8 +132,12 @@ class Outsides:
         """Files that could not be settled are settled at the next start: what is answered stays true."""
         try:
             await trio.to_thread.run_sync(work, limiter=self._threads)
-        except Exception:
-            logger.exception("files could not be settled; the next start tries again")
+        except Exception as error:
+            lack = lack_of(error)
+            if lack is None:
+                logger.exception("files could not be settled; the next start tries again")
+            else:
+                logger.warning("files could not be settled: %s; the next start tries again", lack)
 
     async def stop(self) -> None:
         """Ends the runs that still go on, and waits for them. Their commands can be sent again."""
