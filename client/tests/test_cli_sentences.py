@@ -9,6 +9,8 @@ from pathlib import Path
 from tally_program import TALLY, Tally
 
 from tally_cli.exits import Exit
+from tallyd.door.shares import Bounds
+from tallystick.protocol import limits
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -82,3 +84,17 @@ def test_no_page_says_what_was_found_untrue() -> None:
     assert "kept under a name" not in words["lenses.md"] + words["concepts.md"]
     assert "figures in the README" not in words["Makefile"]
     assert "that one alone" in words["security.md"]
+
+
+def test_the_shares_of_agents_are_those_of_the_daemon() -> None:
+    """docs/agents.md gives an agent's share, and that of all, of connections and of requests in flight."""
+    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8").partition("## How much of the daemon")[2]
+    of_connections, of_requests = (
+        Bounds.of(whole) for whole in (limits.CONNECTIONS_MAX, limits.REQUESTS_IN_FLIGHT_MAX)
+    )
+    assert [int(number) for number in re.findall(r"\b\d{3,}\b", page.partition("## End it")[0])] == [
+        limits.CONNECTIONS_MAX,
+        *of_connections,
+        limits.REQUESTS_IN_FLIGHT_MAX,
+        *of_requests,
+    ]

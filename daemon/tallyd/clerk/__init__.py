@@ -26,7 +26,7 @@ no trio; its callers hand it batches (``service.driver``).
 """
 
 from tallyd.clerk.batch import Clerk, SyncFailed
-from tallyd.clerk.command import FencedRead, FirstStep, Handler
+from tallyd.clerk.command import FencedRead, FirstStep, Handler, Unfinished
 from tallyd.clerk.members import AccessRecord, Answer, Command, Member, SystemCommand
 
 __all__ = [
@@ -40,4 +40,5 @@ __all__ = [
     "Member",
     "SyncFailed",
     "SystemCommand",
+    "Unfinished",
 ]

@@ -31,7 +31,7 @@ from typing import Final, Literal
 import apsw
 
 from tallyd.clerk import entries
-from tallyd.clerk.command import CommandRunner, FencedRead, FirstStep, Handler, Handlers
+from tallyd.clerk.command import CommandRunner, FencedRead, FirstStep, Handler, Handlers, Unfinished
 from tallyd.clerk.hooks import AFTER_COMMIT, BEFORE_COMMIT, Hooks, NoHooks
 from tallyd.clerk.members import Answer, Member, problem_answer
 from tallyd.clerk.refusals import RefusalMeter
@@ -85,12 +85,13 @@ class Clerk:
         hooks: Hooks | None = None,
         refusals: RefusalMeter | None = None,
         first_steps: Mapping[tuple[Socket, str], FirstStep] | None = None,
+        unfinished: Mapping[tuple[Socket, str], Unfinished] | None = None,
     ) -> None:
         self._tx = tx
         self._ambient = ambient
         self._hooks = hooks or NoHooks()
         self._refusals = refusals or RefusalMeter()
-        handlers = Handlers(writes, fenced_reads, first_steps or {})
+        handlers = Handlers(writes, fenced_reads, first_steps or {}, unfinished or {})
         self._commands = CommandRunner(tx, ambient, handlers, self._hooks, self._refusals)
         self._answers: list[Answer] = []
         self._durable = tx.log.tail[0]

@@ -52,6 +52,8 @@ Handler = Callable[[Transaction, AnyRequest, Admission], Applied | Refused | Idl
 FirstStep = Callable[[Transaction, AnyRequest, Admission], object]
 """The first of a command's two transactions. What it returns is work to be done outside the store; the
 outcome of that work goes into the second transaction (``Command.outside``)."""
+Unfinished = Callable[[Transaction, int], str | None]
+"""The errand that is not done yet for the command applied at a log position, whose reply says that it is."""
 FencedRead = Callable[[Transaction, AnyRequest, Admission], bytes]
 
 
@@ -61,6 +63,7 @@ class Handlers(msgspec.Struct, frozen=True):
     writes: Mapping[tuple[Socket, str], Handler]
     fenced_reads: Mapping[tuple[Socket, str], FencedRead]
     first_steps: Mapping[tuple[Socket, str], FirstStep]
+    unfinished: Mapping[tuple[Socket, str], Unfinished]
 
 
 class CommandRunner:
@@ -144,7 +147,9 @@ class CommandRunner:
             self._tx.leases.renew(current.invocation, current.term_seconds)
         if request.operation.socket is Socket.WORKER and admission.attempt is None:
             self._tx.render(first.reply)  # a claim hands over what is worked with: never a mark instead
-        return Answer(self._reply(first))
+        unfinished = self._handlers.unfinished.get(_handler_key(request))
+        awaits = None if unfinished is None else unfinished(self._tx, first.position)
+        return Answer(self._reply(first), awaits=awaits)
 
     def _begin(
         self, request: AnyRequest, admission: Admission, wanted: Intent, first_step: FirstStep

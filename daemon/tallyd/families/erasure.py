@@ -149,6 +149,12 @@ def redact(tx: Transaction, request: Request[ContributionRedactArgs], admission:
     return msgspec.structs.replace(applied, awaits=FINISH)
 
 
+def _unfinished(tx: Transaction, position: int) -> str | None:
+    """A redaction's record is the protocol's, and has no member that says how far the files are."""
+    row = tx.one("SELECT state FROM erasures WHERE position = ?", position)
+    return FINISH if row is not None and row[0] == "erasing" else None
+
+
 def _check_steward(tx: Transaction, request: AnyRequest, admission: Admission, space: SpaceRow) -> None:
     otherwise = f"{request.operation.name} is for stewards of space {space.space_id}"
     check_rights(tx, admission, space, may_steward, otherwise)
@@ -368,7 +374,7 @@ CLEANING: Final = Errand(
 FAMILY: Final = Family(
     operations=OPERATIONS,
     handlers=(
-        write(CONTRIBUTION_REDACT, redact),
+        write(CONTRIBUTION_REDACT, redact, unfinished=_unfinished),
         write(TALLYSTICK_ERASE, erase),
     ),
     errands=(CLEANING,),

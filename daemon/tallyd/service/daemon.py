@@ -144,6 +144,7 @@ class Daemon:
             WIRING.fenced_reads,
             self._hooks,
             first_steps=WIRING.first_steps,
+            unfinished=WIRING.unfinished,
         )
 
     def _make_loop(self) -> None:

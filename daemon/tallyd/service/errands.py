@@ -19,6 +19,7 @@ from tallyd.families.shared.host import Host
 from tallyd.readers.reads import LoopReader
 from tallyd.service.commands import Commands, Touched
 from tallyd.service.driver import Driver
+from tallyd.store.lacks import lack_of
 
 logger = logging.getLogger("tallyd.errands")
 
@@ -92,7 +93,9 @@ class ErrandRunner:
             if errand.clean is not None:
                 try:
                     found = await trio.to_thread.run_sync(partial(errand.clean, self._host, found))
-                except (OSError, apsw.Error) as failure:
+                except Exception as failure:
+                    if not isinstance(failure, (OSError, apsw.Error)) and lack_of(failure) is None:
+                        raise
                     logger.error("%s goes on later: %s (%s)", errand.name, type(failure).__name__, failure)
                     return False
             if errand.command is None:

@@ -25,8 +25,10 @@ from tallyd.door import Exchange
 from tallyd.families.shared.family import Outside
 from tallyd.families.shared.host import Host
 from tallyd.service.tasks import Tasks
+from tallyd.store.lacks import lack_of
 from tallystick.protocol import limits
 from tallystick.protocol.envelope import encode_problem
+from tallystick.protocol.problems import unavailable
 
 logger = logging.getLogger("tallyd.outside")
 
@@ -85,7 +87,8 @@ class Outsides:
         self, run: Callable[[Command], Awaitable[Answer]], command: Command, answer: Answer, errand: str
     ) -> bytes:
         """The reply as it is when the errand is done, or when that takes too long: sent again, the command is
-        a replay. What was applied stays applied, also where its actor may not have the reply any more.
+        a replay. What was applied stays applied, also where its actor may not have the reply any more. Raises
+        Refusal ``unavailable`` where work goes on and the reply cannot say so.
         """
         with trio.move_on_after(limits.ANSWER_AFTER_ERRAND_SECONDS_MAX) as scope:
             await self._errand_done(errand)
@@ -93,6 +96,13 @@ class Outsides:
             name = command.request.operation.name
             logger.warning("%s is answered while %s goes on, which takes long", name, errand)
         again = await run(command)
+        if again.awaits is not None:
+            raise unavailable(
+                "it is applied, and nobody is shown it any more; but the files are still being cleaned: a "
+                "disk, or another program that reads the database, stands in the way. Send the same key "
+                "again, and it is answered when nothing is left",
+                outcome="unknown",
+            )
         return answer.reply if again.problem is not None else again.reply
 
     async def _between(
@@ -122,8 +132,12 @@ class Outsides:
         """Files that could not be settled are settled at the next start: what is answered stays true."""
         try:
             await trio.to_thread.run_sync(work, limiter=self._threads)
-        except Exception:
-            logger.exception("files could not be settled; the next start tries again")
+        except Exception as error:
+            lack = lack_of(error)
+            if lack is None:
+                logger.exception("files could not be settled; the next start tries again")
+            else:
+                logger.warning("files could not be settled: %s; the next start tries again", lack)
 
     async def stop(self) -> None:
         """Ends the runs that still go on, and waits for them. Their commands can be sent again."""

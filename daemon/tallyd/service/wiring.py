@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from tallyd.clerk import FencedRead, FirstStep
+from tallyd.clerk import FencedRead, FirstStep, Unfinished
 from tallyd.clerk import Handler as CommandHandler
 from tallyd.families import Family, all_families
 from tallyd.families.shared.family import FencedReadHandler, Handler, Key, WriteHandler, handlers_of
@@ -22,6 +22,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     handlers: Mapping[Key, Handler]
     writes: Mapping[Key, CommandHandler]
     first_steps: Mapping[Key, FirstStep]
+    unfinished: Mapping[Key, Unfinished]
     fenced_reads: Mapping[Key, FencedRead]
     event_checks: tuple[EventCheck, ...]
     calls: Calls
@@ -37,6 +38,7 @@ def wiring() -> Wiring:
         handlers=handlers,
         writes={key: each.run for key, each in writes.items()},
         first_steps={key: each.first_step for key, each in writes.items() if each.first_step is not None},
+        unfinished={key: each.unfinished for key, each in writes.items() if each.unfinished is not None},
         fenced_reads={key: each.run for key, each in handlers.items() if isinstance(each, FencedReadHandler)},
         event_checks=tuple(each.event_shown for each in families if each.event_shown is not None),
         calls=Calls(

@@ -72,7 +72,7 @@ class Vault:
 
     def fault(self, artifact_id: str, version: str, size: int) -> str | None:
         """What is wrong with an available artifact's file, as far as it shows without reading it; None where
-        nothing.
+        nothing. Raises OSError for what the system would not give: that says nothing of the file.
         """
         return self.sealed.fault(name_of(artifact_id, version), size)
 

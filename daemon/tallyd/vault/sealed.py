@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from tallyd.store.files import Disk
+from tallyd.store.lacks import lack_of
 from tallyd.vault import stream
 from tallyd.vault.sealing import PART, Order, Pass
 from tallyd.vault.stream import CHUNK_BYTES, HEADER_BYTES, SEALED_CHUNK_BYTES, Damaged, Stream
@@ -106,12 +107,14 @@ class Sealed:
 
     def fault(self, name: str, size: int) -> str | None:
         """What is wrong with a sealed file, as far as its length and beginning show it; None where nothing
-        is.
+        is. Raises OSError for what the system would not give: that says nothing of the file.
         """
         try:
             with self._opened(name, size) as descriptor:
                 stream.prefix_of(os.pread(descriptor, HEADER_BYTES, 0))
         except (Damaged, OSError) as found:
+            if lack_of(found) is not None:
+                raise
             return str(found)
         return None
 

@@ -139,6 +139,52 @@ def test_an_assembly_with_a_relation_above_the_ceiling_is_withheld(scene: Scene,
     assert str(relation["digest"]).encode() not in shown.raw + claimed.raw
 
 
+LENS_WORDS: Final[JsonObject] = {
+    "query_ast": {"select": "contributions"},
+    "sort_spec": {"order_by": "branch_sequence"},
+}
+
+
+@pytest.mark.parametrize("visibility", ["project", "restricted"])
+def test_a_space_above_the_ceiling_tells_no_title_and_no_lens(
+    scene: Scene, bounded: Actor, visibility: str
+) -> None:
+    """What a space is called and how its lenses look have the class that the space gives by default: for
+    reads, lists, events and commands, also what was told before the space had that class.
+    """
+    title = scene.key("takeover of the neighbour")
+    made = scene.done("space_create", {"title": title, "visibility": visibility})
+    space = Space(made["space_id"], made["main_branch_id"])
+    take_part(scene.owner, scene.project, space, bounded.name, "steward", "active")
+    shape = {**LENS_WORDS, "presentation_options": {"heading": title}}
+    lens = scene.done(
+        "lens_create", {"space_id": space.space_id, "kind": "stream", "visibility": "project", **shape}
+    )
+    named, through = {"space_id": space.space_id}, {"lens_id": lens["lens_id"]}
+    asked: dict[str, JsonObject] = {
+        "space_show": named,
+        "lens_show": through,
+    }
+    read: JsonObject = {**through, "limit": 9}
+    assert all(bounded.ask(name, args, project=scene.project).ok for name, args in asked.items())
+    scene.done("space_policy_narrow", {**named, "default_classification_ref": SECRET})
+    assert bounded.ask("lens_read", read, project=scene.project).ok
+    asked |= {"space_freeze": named, "lens_update": through}
+    replies = {name: bounded.ask(name, args, project=scene.project) for name, args in asked.items()}
+    assert {name: reply.kind for name, reply in replies.items()} == dict.fromkeys(asked, "forbidden")
+    listed: dict[str, JsonObject] = {
+        "space_list": {"limit": 512},
+        "lens_list": {**named, "limit": 512},
+        "events_read": {"source": scene.project, "limit": 512},
+    }
+    lists = [bounded.ask(name, args, project=scene.project) for name, args in listed.items()]
+    assert all(reply.ok for reply in lists)
+    built_in = {"lens_id": f"lens-stream-{space.space_id}"}
+    assert bounded.ask("lens_show", built_in, project=scene.project).ok
+    assert [reply.raw for reply in (*lists, *replies.values()) if title.encode() in reply.raw] == []
+    assert scene.done("space_show", named)["title"] == title
+
+
 def test_what_may_not_be_read_is_not_erased(scene: Scene, space: Space, bounded: Actor) -> None:
     """A steward redacts and erases up to its ceiling."""
     secret = scene.say(space, classification_ref=SECRET)

@@ -105,6 +105,7 @@ class Kernel:
             WIRING.fenced_reads,
             self._hooks,
             first_steps=WIRING.first_steps,
+            unfinished=WIRING.unfinished,
         )
         self.gate = Gate()
         self.reader = self._new_reader()

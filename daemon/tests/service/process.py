@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
+import pytest
 from harness.home import DEATH_SECONDS_MAX, LAUNCHER, Home
 
 from tallystick.paths import Paths
@@ -43,6 +45,7 @@ class Tallyd:
         env: Mapping[str, str] | None = None,
         launched: bool = False,
         pass_fds: tuple[int, ...] = (),
+        command: list[str] | None = None,
     ) -> None:
         self.home = home
         self.paths = home.paths
@@ -51,7 +54,7 @@ class Tallyd:
         said, say = os.pipe()
         try:
             self.process = subprocess.Popen(
-                command_of(home.paths, "--ready-fd", str(say), *arguments, launched=launched),
+                [*(command or command_of(home.paths, launched=launched)), "--ready-fd", str(say), *arguments],
                 env=environment_of(home, env),
                 cwd=home.root,
                 pass_fds=(say, *pass_fds),
@@ -155,6 +158,27 @@ def run_to_its_end(
     return Ended(done.returncode, done.stderr.decode())
 
 
+def give_to_a_user(home: Place) -> tuple[int, list[str]]:
+    """Makes a home's directories for a user who owns nothing else: their uid, and what a command of theirs
+    begins with. They may read what root may, as the interpreter may lie there, and nothing else. Skips the
+    test where such a user cannot run it; root alone may call this.
+    """
+    uid = 61_000 + os.getpid() % 4_000
+    os.chmod(home.root, 0o755)
+    for made in (home.paths.data_dir, home.paths.runtime_dir, home.paths.state_dir):
+        os.makedirs(made, 0o700)
+        os.chown(made, uid, uid)
+    prefix = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+    prefix += ["--inh-caps=-all,+dac_read_search", "--ambient-caps=+dac_read_search"]
+    again = "import subprocess, sys, tallyd; subprocess.run([sys.executable, '-c', ''], check=True)"
+    if (
+        shutil.which("setpriv") is None
+        or subprocess.run([*prefix, sys.executable, "-c", again], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("another user cannot run this interpreter")
+    return uid, prefix
+
+
 @contextmanager
 def homes() -> Iterator[NewHome]:
     """Makes homes; their daemons are ended and their directories removed afterwards."""
@@ -179,7 +203,6 @@ def running_on(prepared: Home) -> Iterator[Tallyd]:
         home.copy_of(prepared)
         with Tallyd(home) as running:
             yield running
-
 
 
 LOCK_FILES = frozenset({"lock"})

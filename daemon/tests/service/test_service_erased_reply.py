@@ -97,6 +97,28 @@ def test_while_the_log_cannot_be_cut_the_reply_says_erasing(home: Home) -> None:
     assert again == {**first, "state": "erased"}
 
 
+def test_a_redaction_is_answered_when_nothing_is_left(home: Home) -> None:
+    """Its record cannot say that the files are not clean yet: while another process reads, it is unavailable
+    with an unknown outcome, its replay as well; the same key is answered when it is over, and only then.
+    """
+    daemon = home.start()
+    with Wire(daemon.paths) as client:
+        said = Said(client)
+        secrets = secrets_of(daemon.paths, BODIES["contribution_redact"])
+        with closing(apsw.Connection(daemon.paths.database, flags=apsw.SQLITE_OPEN_READONLY)) as reader:
+            reader.execute("BEGIN")
+            assert reader.execute("SELECT count(*) FROM log").fetchone()
+            refused = [client.ask(said.redact), client.ask(said.redact)]
+            reader.execute("ROLLBACK")
+        while not (reply := client.ask(said.redact)).ok:
+            refused.append(reply)
+        daemon.kill()
+    assert {(each.kind, each.problem["ext"]["dev.tallystick.outcome"]["state"]) for each in refused} == {
+        ("unavailable", "unknown")
+    }
+    assert holding(home.paths, secrets) == []
+
+
 @pytest.mark.parametrize("subject", ["upload_id", "artifact_id"])
 def test_what_an_aborted_upload_declared_can_be_erased(home: Home, subject: str) -> None:
     """By the id of either: its digest's key is in no file any more, nor is why it was aborted; once."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +17,8 @@ from world import CLIENT, World
 from tallyd.store.refusals import ExitCode
 from tallystick.protocol import limits
 
-from .process import Place, Tallyd, command_of, run_to_its_end
+from .lacks import limited, lowest_free
+from .process import Place, Tallyd, command_of, give_to_a_user, run_to_its_end
 
 on_linux: Final = pytest.mark.skipif(sys.platform != "linux", reason="limits are set from outside here")
 STATUS: Final = request(CLIENT, "tallystick_status", {})
@@ -28,23 +26,6 @@ STATUS: Final = request(CLIENT, "tallystick_status", {})
 
 def limits_of(pid: int) -> tuple[int, int]:
     return resource.prlimit(pid, resource.RLIMIT_NOFILE)
-
-
-@contextmanager
-def descriptors(pid: int, most: int) -> Iterator[None]:
-    """The process may have so many descriptors."""
-    before = limits_of(pid)
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, before[1]))
-    try:
-        yield
-    finally:
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
-
-
-def _open_in(pid: int) -> int:
-    """The lowest descriptor that is free in a process: with this for its limit it can open nothing."""
-    taken = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
-    return next(number for number in range(len(taken) + 1) if number not in taken)
 
 
 @on_linux
@@ -69,7 +50,7 @@ def test_slow_reads_without_descriptors(world_home: Place, world: World) -> None
     slow = request(CLIENT, "diagnose", {})
     with Tallyd(world_home) as daemon, Wire(daemon.paths) as wire:
         assert wire.ask(slow).ok
-        with descriptors(daemon.pid, _open_in(daemon.pid)):
+        with limited(daemon.pid, resource.RLIMIT_NOFILE, lowest_free(daemon.pid)):
             for _ in range(40):
                 refused = wire.ask(slow)
                 assert refused.kind == "unavailable", refused.value
@@ -87,7 +68,7 @@ def test_an_agent_that_could_not_be_served_is_not_added(home: Place) -> None:
     """
     with Tallyd(home) as daemon:
         owner = Actor(daemon.paths)
-        with descriptors(daemon.pid, limits.DESCRIPTORS_RESERVED + 64 + 16):
+        with limited(daemon.pid, resource.RLIMIT_NOFILE, limits.DESCRIPTORS_RESERVED + 64 + 16):
             args = {"name": "one too many", "credential_sha256": "0" * 64}
             refused = owner.ask("tallystick_agent_add", args, key="many")
             assert refused.kind == "unavailable"
@@ -147,16 +128,7 @@ def test_the_data_directory_goes_while_it_runs(home: Place) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="root alone can run a daemon as a user of its own")
 def test_a_start_without_threads(home: Place) -> None:
     """A user who may have no further thread gets a code for that, and a sentence that says what to raise."""
-    uid = 61_000 + os.getpid() % 4_000
-    os.chmod(home.root, 0o755)
-    for made in (home.paths.data_dir, home.paths.runtime_dir, home.paths.state_dir):
-        os.makedirs(made, 0o700)
-        os.chown(made, uid, uid)
-    prefix = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
-    if shutil.which("setpriv") is None or subprocess.run(
-        [*prefix, sys.executable, "-c", "import tallyd"], capture_output=True, check=False
-    ).returncode:
-        pytest.skip("another user cannot run this interpreter")
+    _, prefix = give_to_a_user(home)
     ended = run_to_its_end(home, command=["prlimit", "--nproc=1:1", *prefix, *command_of(home.paths)])
     assert ended.code == ExitCode.RESOURCES_LACKING, ended.said
     assert "ulimit -u" in ended.said.splitlines()[-1]

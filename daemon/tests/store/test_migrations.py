@@ -472,3 +472,29 @@ def test_another_programs_database_is_left_alone(opened: Opener, places: Paths, 
         opened()
     assert refused.value.exit_code is ExitCode.FOREIGN_DATABASE
     assert Path(places.database).read_bytes() == before
+
+
+def test_lapses_before_the_count_was_kept_are_counted() -> None:
+    """0009 counts the fenced attempts of each invocation that has not ended; of one that has, none."""
+    known = load()
+    with closing(apsw.Connection(":memory:")) as connection:
+        migrations.create(connection, known[:8])
+        attempts = {"queued": ("fenced", "fenced"), "running": ("fenced", "running"), "failed": ("fenced",)}
+        for position, (state, ends) in enumerate(attempts.items(), 1):
+            connection.execute(
+                "INSERT INTO invocations (position, id, project, deployment_id, state, revision, "
+                "not_before_ms, deadline_ms, max_attempts, failed_attempts, record) "
+                "VALUES (?, randomblob(16), 1, 'dep', ?, 1, 0, 1, 9, 0, x'')",
+                (position, state),
+            ).fetchall()
+            for ordinal, ended in enumerate(ends, 1):
+                connection.execute(
+                    "INSERT INTO attempts (invocation, ordinal, id_hash, reference, state, channel_actor, "
+                    "epoch, term_seconds, claim) "
+                    "VALUES (?, ?, randomblob(32), randomblob(16), ?, 'a', 1, 1, 1)",
+                    (position, ordinal, ended),
+                ).fetchall()
+        for statement in known[8].statements:
+            connection.execute(statement).fetchall()
+        found = connection.execute("SELECT lapsed_attempts FROM invocations ORDER BY position").fetchall()
+    assert (known[8].number, found) == (9, [(2,), (1,), (0,)])

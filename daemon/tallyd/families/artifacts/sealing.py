@@ -22,6 +22,7 @@ from tallyd.families.artifacts import rows
 from tallyd.families.shared.family import Errand
 from tallyd.families.shared.host import Host
 from tallyd.ledger.view import View
+from tallyd.store.lacks import lack_of
 from tallyd.vault import Order, Sealing, Stopped
 from tallystick.protocol.problems import Problem, internal, unavailable
 
@@ -66,9 +67,12 @@ class SealingWork(msgspec.Struct, frozen=True, eq=False):
         """Nothing was applied, and the same command goes on with it."""
         if isinstance(failure, Stopped):
             detail = f"the daemon is stopping; send the same again, and upload {self.key} is gone on with"
+        elif (lack := lack_of(failure)) is not None:
+            detail = f"upload {self.key} could not be sealed: {lack}; send the same again later"
+            logger.warning("%s", detail)
         elif isinstance(failure, OSError):
             why = f"upload {self.key} could not be sealed ({failure.strerror})"
-            detail = f"{why}; make room, and send the same again"
+            detail = f"{why}; see to the disk, and send the same again"
             logger.error("%s", detail)
         else:
             logger.error("sealing upload %s failed, which is a defect", self.key, exc_info=failure)

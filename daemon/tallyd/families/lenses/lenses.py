@@ -28,6 +28,8 @@ from msgspec import UNSET, UnsetType
 
 from tallyd.admission import Admission, check_rights, may_write
 from tallyd.families.lenses import query as lens_query
+from tallyd.families.shared import objects
+from tallyd.families.shared.lists import withholder
 from tallyd.families.shared.results import Served, check_revision, given, space_in
 from tallyd.families.shared.servable import check_servable
 from tallyd.ledger import ids, log, pages, skeleton, times
@@ -105,6 +107,11 @@ class LensRow(msgspec.Struct, frozen=True):
         if self.id is None:
             return f"lens-{self.built_in}-{space.space_id}"
         return ids.text("lens", self.id)
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it has words of its own, and is not a built-in one as it comes."""
+        return self.position is not None
 
     @property
     def there(self) -> bool:
@@ -209,6 +216,16 @@ def _find(view: View, admission: Admission, lens_id: str) -> tuple[LensRow, Spac
     return row, space
 
 
+def _find_words(view: View, admission: Admission, lens_id: str) -> tuple[LensRow, SpaceRow]:
+    """The same for who is to see what the lens says. Raises Refusal ``forbidden`` too, where the space is
+    above the actor's ceiling; a built-in lens as it comes says nothing that is secret.
+    """
+    row, space = _find(view, admission, lens_id)
+    if row.says_something:
+        objects.refuse_above(view, admission, space)
+    return row, space
+
+
 def _seen(admission: Viewer, row: LensRow) -> bool:
     """Whether a lens is there for an actor who reads its space."""
     if admission.agent is None or row.owner_ref == admission.actor:
@@ -300,7 +317,7 @@ def _changeable(
     tx: Transaction, request: AnyRequest, admission: Admission, lens_id: str
 ) -> tuple[LensRow, SpaceRow, str]:
     """The lens that the command may change, its space, and the status after it. Raises Refusal."""
-    row, space = _find(tx, admission, lens_id)
+    row, space = _find_words(tx, admission, lens_id)
     name = request.operation.name
     otherwise = f"{name} is for active contributors of space {space.space_id}"
     check_rights(tx, admission, space, may_write(name), otherwise)
@@ -359,21 +376,24 @@ def _told(tx: Transaction, space: SpaceRow, row: LensRow, done: str, event_digit
 def show(view: View, request: Request[LensShowArgs], admission: Admission) -> Served:
     """``lens_show``."""
     args = request.args
-    row, space = _find(view, admission, args.lens_id)
+    row, space = _find_words(view, admission, args.lens_id)
     return Served(view.render(record(space, row)), row.revision)
 
 
 def list_(view: View, request: Request[LensListArgs], admission: Admission) -> Served:
-    """``lens_list``: the space's lenses that are there for the actor, the built-in ones first."""
+    """``lens_list``: the space's lenses that are there for the actor, the built-in ones first. Where the
+    space is above the actor's ceiling, these are the built-in ones as they come.
+    """
     args = request.args
     space, project = space_in(view, admission, args.space_id), admission.project
     assert project is not None
+    above = withholder(view, admission, space)(space.default_classification_ref)
     asked = pages.ask(f"list:lenses:{space.space_id}", args)
     snapshot = pages.open_page(view, asked, project)
     rows = (
         (place, view.render_with_marks(record(space, row)))
         for place, row in _rows(view, space, snapshot)
-        if row.there and _seen(admission, row)
+        if row.there and _seen(admission, row) and not (above and row.says_something)
     )
     return Served(pages.page(view, asked, snapshot, rows))
 

@@ -255,6 +255,7 @@ def _check_narrows(member: str, before: str, after: str, compared: int | None) -
 def _target(tx: Transaction, request: AnyRequest, admission: Admission) -> tuple[SpaceRow, str]:
     """The space that the command is about, its revision and status checked, and the status after it."""
     space = space_in(tx, admission, str(getattr(request.args, "space_id")))  # noqa: B009
+    objects.refuse_above(tx, admission, space)
     check_revision(request, space.revision, f"space {space.space_id}")
     return space, check_status(request, space)
 
@@ -285,6 +286,7 @@ def show(view: View, request: Request[SpaceShowArgs], admission: Admission) -> S
     args = request.args
     assert admission.project is not None
     row = space_in(view, admission, args.space_id)
+    objects.refuse_above(view, admission, row)
     return Served(view.render(record(admission.project.project_id, row)), row.revision)
 
 
@@ -313,5 +315,6 @@ def _rows(
     )
     for values in rows:
         row = SpaceRow(*values)
-        if admission.sees(view, row):
+        held = admission.rights(view, row)
+        if held.reads and held.reaches(view, row.default_classification_ref):
             yield row.position, view.render_with_marks(record(project.project_id, row))

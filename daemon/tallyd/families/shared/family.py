@@ -101,6 +101,9 @@ class WriteHandler(Handler, frozen=True, kw_only=True):
     run: Callable[[Transaction, AnyRequest, Admission], Applied | Refused | Idle]
     first_step: Callable[[Transaction, AnyRequest, Admission], Outside] | None = None
     pending: Pending[Any] | None = None
+    unfinished: Callable[[Transaction, int], str | None] | None = None
+    """Of a command whose reply says that all is done: the errand that is not, for the one applied at a log
+    position."""
 
 
 class FencedReadHandler(Handler, frozen=True, kw_only=True):
@@ -127,9 +130,12 @@ def write(
     *,
     first_step: Callable[[Transaction, Request[A], Admission], Outside] | None = None,
     pending: Pending[A] | None = None,
+    unfinished: Callable[[Transaction, int], str | None] | None = None,
 ) -> WriteHandler:
     """A command. With a ``first_step`` it has two transactions, and ``run`` is the second."""
-    return WriteHandler(operation=operation, run=run, first_step=first_step, pending=pending)
+    return WriteHandler(
+        operation=operation, run=run, first_step=first_step, pending=pending, unfinished=unfinished
+    )
 
 
 def fenced_read(

@@ -104,6 +104,13 @@ def record(view: View, position: int) -> bytes:
     return view.render(row.payload)
 
 
+def refuse_above(view: View, admission: Admission, space: SpaceRow) -> None:
+    """Raises Refusal ``forbidden`` where the space itself is above the reader's ceiling: what it is called
+    and what its lenses say are classified as it classifies by default.
+    """
+    refuse_unreachable(view, admission, space, space.default_classification_ref, space.space_id)
+
+
 def refuse_unreachable(
     view: View, admission: Admission, space: SpaceRow, classification: str, what: str
 ) -> None:
