@@ -59,7 +59,8 @@ def test_a_proposal_is_adopted_once_and_again_is_so_already(tally: Tally, space:
 
 
 @pytest.mark.parametrize("what", ["indent", "indent=", "=4"])
-def test_what_is_no_decision_is_refused_before_it_is_sent(tally: Tally, space: str, what: str) -> None:
+def test_what_is_no_decision_is_refused(tally: Tally, space: str, what: str) -> None:
+    """By the shell or by the daemon, and nothing is recorded."""
     refused = tally("decide", what, "--reason", "why", "-s", space)
     assert refused.code in (Exit.USAGE, Exit.PROBLEM)
     assert tally.ok("decisions").out == ""

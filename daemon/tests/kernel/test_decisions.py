@@ -377,6 +377,7 @@ def test_only_what_is_proposed_is_adopted(kernel: Kernel, space: Json) -> None:
     ],
 )
 def test_why_nothing_is_current(kernel: Kernel, space: Json, make: Any, because: str) -> None:
+    """Never decided, only proposed, or decided for another place."""
     make(kernel, space)
     found = current(kernel, space, "a", path="api")
     assert (found["status"], found["because"]) == ("none", because)

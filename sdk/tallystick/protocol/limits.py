@@ -65,20 +65,20 @@ REPOSITORY_CHARS_MAX: Final = 128
 """A repository's label, such as a host and a path."""
 PATH_BYTES_MAX: Final = 512
 """One path in a repository, in UTF-8."""
-PLACE_PATHS_MAX: Final = 64
+PLACE_PATH_ITEMS_MAX: Final = 64
 """The paths of one place."""
 
 DECISION_KEY_CHARS_MAX: Final = 128
 """A decision's key, its dots included."""
-DECISION_LINKS_MAX: Final = 16
+DECISION_LINK_ITEMS_MAX: Final = 16
 """What one decision supersedes, narrows, excludes or is tagged with, of each."""
-DECISION_DEPENDS_ON_MAX: Final = 64
+DECISION_BASIS_ITEMS_MAX: Final = 64
 """What one decision rests on."""
-DECISIONS_COMPARED_MAX: Final = 64
+DECISIONS_COMPARED_ITEMS_MAX: Final = 64
 """Decisions that a new one is compared with; more have to be settled first."""
-DECISIONS_OF_KEY_MAX: Final = 1_024
+DECISIONS_OF_KEY_ITEMS_MAX: Final = 1_024
 """Standing decisions of one key in a space."""
-DECISIONS_EARLIER_MAX: Final = 16
+DECISIONS_EARLIER_ITEMS_MAX: Final = 16
 """Of a key's decisions that no longer stand, so many are told with what is current."""
 
 # --- artifacts --------------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ def _earlier(
         )
     ]
     found.sort(key=lambda each: -each[1].position)
-    most = limits.DECISIONS_EARLIER_MAX
+    most = limits.DECISIONS_EARLIER_ITEMS_MAX
     return found[:most], max(0, len(found) - most)
 
 

@@ -50,7 +50,7 @@ def meets(view: View, space: SpaceRow, new: Candidate) -> Met:
     conflicts: dict[int, str] = {}
     agreeing = compared = 0
     same = rows.standing_of_key(view, space.position, new.key)
-    if len(same) >= limits.DECISIONS_OF_KEY_MAX:
+    if len(same) >= limits.DECISIONS_OF_KEY_ITEMS_MAX:
         raise _too_many(space, f"{len(same)} decisions stand for {new.key}")
     for other in _reached(same, new):
         compared = _counted(space, new, compared)
@@ -107,7 +107,7 @@ def _rules_out(excludes: Sequence[dict[str, str]], new: Candidate) -> bool:
 
 
 def _counted(space: SpaceRow, new: Candidate, compared: int) -> int:
-    if compared >= limits.DECISIONS_COMPARED_MAX:
+    if compared >= limits.DECISIONS_COMPARED_ITEMS_MAX:
         raise _too_many(space, f"more than {compared} decisions bear on {new.key} there")
     return compared + 1
 

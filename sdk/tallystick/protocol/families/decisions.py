@@ -44,10 +44,10 @@ Fallen = Literal["proposed", "superseded", "withdrawn"]
 Cause = Literal["same_key", "excluded"]
 Status = Literal["none", "current", "contested"]
 NoneBecause = Literal["never_decided", "only_proposed", "withdrawn", "superseded", "erased", "elsewhere"]
-Paths = Annotated[tuple[PlacePath, ...], Meta(min_length=1, max_length=limits.PLACE_PATHS_MAX)]
-Named = Annotated[tuple[Identifier, ...], Meta(max_length=limits.DECISION_LINKS_MAX)]
-Foundations = Annotated[tuple[Identifier, ...], Meta(max_length=limits.DECISION_DEPENDS_ON_MAX)]
-Tags = Annotated[tuple[DisplayName, ...], Meta(max_length=limits.DECISION_LINKS_MAX)]
+Paths = Annotated[tuple[PlacePath, ...], Meta(min_length=1, max_length=limits.PLACE_PATH_ITEMS_MAX)]
+Named = Annotated[tuple[Identifier, ...], Meta(max_length=limits.DECISION_LINK_ITEMS_MAX)]
+Foundations = Annotated[tuple[Identifier, ...], Meta(max_length=limits.DECISION_BASIS_ITEMS_MAX)]
+Tags = Annotated[tuple[DisplayName, ...], Meta(max_length=limits.DECISION_LINK_ITEMS_MAX)]
 
 
 # --- records ------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class CurrentDecision(Record, frozen=True, kw_only=True):
     earlier_more: SafeInt
 
 
-Exclusions = Annotated[tuple[Exclusion, ...], Meta(max_length=limits.DECISION_LINKS_MAX)]
+Exclusions = Annotated[tuple[Exclusion, ...], Meta(max_length=limits.DECISION_LINK_ITEMS_MAX)]
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
