@@ -29,6 +29,7 @@ from tallyd.families.shared.lists import Rows, page_of, withholder
 from tallyd.families.shared.objects import ContributionRow, RelationRow, refuse_unreachable
 from tallyd.families.shared.results import Served, check_open, check_revision, optional, space_in
 from tallyd.ledger import events, ids, pages, skeleton, times
+from tallyd.ledger.calls import Disposal
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
@@ -194,8 +195,23 @@ def dispose(
     ``invalid`` where the target has one of that kind.
     """
     refuse_second(tx, objects.ref_at(tx, target.position), target, kind)
+    return Applied(revision=note(tx, admission, space, target, kind, reason_class, replacement).revision)
+
+
+def note(
+    tx: Transaction,
+    admission: Admission,
+    space: SpaceRow,
+    target: ContributionRow | RelationRow,
+    kind: Kind,
+    reason_class: str,
+    replacement: int | None = None,
+) -> SpaceRow:
+    """Writes a disposition that the target does not have yet, and tells the families whose object it may be.
+    Returns the space with its next revision.
+    """
     row = DispositionRow(
-        position=tx.position,
+        position=tx.event_position,
         id=tx.new_id(),
         target=target.position,
         space=space.position,
@@ -221,7 +237,11 @@ def dispose(
             payload=record(tx, row),
         )
     )
-    return Applied(revision=space.revision)
+    if not row.of_relation:
+        assert tx.calls is not None, "whoever made this transaction did not set its calls"
+        for disposed in tx.calls.disposed:
+            disposed(tx, Disposal(space, target.position, kind.done, row.position))
+    return space
 
 
 def _contribution(

@@ -15,6 +15,7 @@ kind    number                where the body was erased
 ``o``   body of an object     ``{}``
 ``a``   attempt               (an attempt's id is derived when its claim is served, and is never stored)
 ``e``   erasure               (how far it is, as it is when the reply is given)
+``m``   body, member          ``"[erased]"`` (a text in the body's data part, by its path: ``12.reason``)
 ======= ===================== ==========================================
 """
 
@@ -30,11 +31,13 @@ NAME: Final = b"n"
 OBJECT: Final = b"o"
 ATTEMPT: Final = b"a"
 ERASURE: Final = b"e"
+MEMBER: Final = b"m"
 _NO_BODY: Final = frozenset({ATTEMPT, ERASURE})
 
 ERASED: Final = {
     PARTS: b'[{"media_type":"application/x.kovee.redacted","text":""}]',
     NAME: b'"[erased]"',
+    MEMBER: b'"[erased]"',
     OBJECT: b"{}",
 }
 
@@ -78,7 +81,7 @@ def damaged(kind: bytes, position: int) -> bytes:
     """What stands in the place of a body that cannot be opened; ``position`` is that of the log row that
     brought it.
     """
-    if kind == NAME:
+    if kind in (NAME, MEMBER):
         return encode(f"[damaged: log row {position}]")
     if kind == PARTS:
         text = f"[damaged: what log row {position} brought cannot be opened; run `tally diagnose`]"
@@ -88,4 +91,18 @@ def damaged(kind: bytes, position: int) -> bytes:
 
 def bodies(skeleton: bytes) -> list[int]:
     """The bodies that the skeleton refers to, in order."""
-    return [int(what[1:]) for what in skeleton.split(b"\0")[1::2] if what[:1] not in _NO_BODY]
+    found = [body_of(what[1:]) for what in skeleton.split(b"\0")[1::2] if what[:1] not in _NO_BODY]
+    return list(dict.fromkeys(found))
+
+
+def body_of(number: bytes) -> int:
+    """The body that a place is about; a member's path stands behind it."""
+    return int(number.partition(b".")[0])
+
+
+def member(parts: bytes, path: str) -> bytes:
+    """A member of the data part that a body begins with, by its path: ``excludes.0.value``."""
+    found: object = msgspec.json.decode(parts)[0]["value"]
+    for step in path.split("."):
+        found = found[int(step)] if isinstance(found, list) else found[step]  # type: ignore[index]
+    return encode(found)

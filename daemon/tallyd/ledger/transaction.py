@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from tallyd.ledger import log, skeleton, times
+from tallyd.ledger.calls import Calls
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.view import ProjectRow, Sealed, SpaceRow, Value, View
@@ -112,6 +113,8 @@ class Transaction(View):
         """Idempotency keys used in this batch: their rows may still be in the writer's buffer."""
         self.no_room_for_agent: Callable[[int], str | None] = lambda _others: None
         """Why one more agent beside so many could not be served. Set by whoever serves them."""
+        self.calls: Calls | None = None
+        """What families do in each other's rows. Set by whoever makes the transaction."""
         self.begin_command("", "", None)
 
     # --- one command ----------------------------------------------------------------------------------------
@@ -177,6 +180,11 @@ class Transaction(View):
         return self.log.next_position
 
     @property
+    def event_position(self) -> int:
+        """The log position of the next event that the command emits."""
+        return self.position + len(self.events)
+
+    @property
     def now(self) -> str:
         """The command's time as a timestamp of the wire."""
         return times.rfc3339(self.now_ms)
@@ -234,6 +242,12 @@ class Transaction(View):
             sql = self._inserts[names] = f"UPDATE {table} SET {sets} WHERE {where}"
         self.db.note(table, sql, (*columns.values(), *key.values()))
         self._wrote(table, key, columns)
+
+    def delete(self, table: str, **key: Value) -> None:
+        """Deletes the rows that have ``key``. The command's state commitment covers it."""
+        where = " AND ".join(f"{name} = ?" for name in key)
+        self.db.execute(f"DELETE FROM {table} WHERE {where}", tuple(key.values()))
+        self._wrote(table, key, {})
 
     def update_project(self, project: ProjectRow, **columns: Value) -> ProjectRow:
         """Changes a project's row and returns the changed row."""

@@ -255,8 +255,12 @@ class View:
             row = self.one("SELECT state FROM erasures WHERE position = ?", int(number))
             assert row is not None, "an erasure without its row"
             return skeleton.encode(row[0])
-        content = self.content(int(number))
-        return skeleton.ERASED[kind] if content is None else content
+        content = self.content(skeleton.body_of(number))
+        if content is None:
+            return skeleton.ERASED[kind]
+        if kind == skeleton.MEMBER:
+            return skeleton.member(content, number.partition(b".")[2].decode())
+        return content
 
     def _fill_or_mark(self, kind: bytes, number: bytes) -> bytes:
         try:

@@ -136,6 +136,7 @@ class Daemon:
         tx = Transaction(store.writer, store.keys, store.identity, self._ambient, self._leases, self._log)
         self._tx = tx
         tx.orders, tx.event_checks = settings.as_orders(), WIRING.event_checks
+        tx.calls = WIRING.calls
         return Clerk(
             tx,
             self._ambient,

@@ -11,6 +11,7 @@ from tallyd.clerk import FencedRead, FirstStep, Unfinished
 from tallyd.clerk import Handler as CommandHandler
 from tallyd.families import Family, all_families
 from tallyd.families.shared.family import FencedReadHandler, Handler, Key, WriteHandler, handlers_of
+from tallyd.ledger.calls import Calls
 from tallyd.ledger.view import EventCheck
 
 
@@ -24,6 +25,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: Mapping[Key, Unfinished]
     fenced_reads: Mapping[Key, FencedRead]
     event_checks: tuple[EventCheck, ...]
+    calls: Calls
 
 
 def wiring() -> Wiring:
@@ -39,6 +41,10 @@ def wiring() -> Wiring:
         unfinished={key: each.unfinished for key, each in writes.items() if each.unfinished is not None},
         fenced_reads={key: each.run for key, each in handlers.items() if isinstance(each, FencedReadHandler)},
         event_checks=tuple(each.event_shown for each in families if each.event_shown is not None),
+        calls=Calls(
+            disposed=tuple(each.disposed for each in families if each.disposed is not None),
+            gated=tuple(each.gated for each in families if each.gated is not None),
+        ),
     )
 
 

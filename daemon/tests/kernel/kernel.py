@@ -97,6 +97,7 @@ class Kernel:
             store.writer, store.keys, store.identity, self.ambient, self.leases, Log(store.writer)
         )
         self.tx.event_checks = WIRING.event_checks
+        self.tx.calls = WIRING.calls
         self.clerk = Clerk(
             self.tx,
             self.ambient,

@@ -60,6 +60,14 @@ MODEL_SYSTEM_SCALARS_MAX: Final = 16_384
 MODEL_OBSERVATION_SCALARS_MAX: Final = 1_024
 """What was seen of a model call whose outcome is not known (KCP appendix A)."""
 
+# --- coordination -----------------------------------------------------------------------------------------
+REPOSITORY_CHARS_MAX: Final = 128
+"""A repository's label, such as a host and a path."""
+PATH_BYTES_MAX: Final = 512
+"""One path in a repository, in UTF-8."""
+PLACE_PATHS_MAX: Final = 64
+"""The paths of one place."""
+
 # --- artifacts --------------------------------------------------------------------------------------------
 ARTIFACT_UPLOAD_BYTES_MAX: Final = 64 * 2**20
 """An artifact that is begun by ``artifact_upload_begin`` (KCP section 8)."""

@@ -81,6 +81,8 @@ class Emission(StrEnum):
     """One of them: it depends on how it went."""
     ON_CHANGE = "on_change"
     """All of them, or none where it found everything as it was to be."""
+    SOME = "some"
+    """The first, and of the others those that there is something to tell by; one may come several times."""
     OF_CALLER = "of_caller"
     """One of a type that the request names; the row names none."""
 
@@ -356,3 +358,4 @@ TALLYSTICK_AGENT: Final = Bundle("tallystick_agent_v1")
 TALLYSTICK_ERASURE: Final = Bundle("tallystick_erasure_v1")
 TALLYSTICK_ARTIFACT: Final = Bundle("tallystick_artifact_v1")
 TALLYSTICK_SPACE: Final = Bundle("tallystick_space_v1")
+TALLYSTICK_COORDINATION: Final = Bundle("tallystick_coordination_v1")

@@ -56,6 +56,12 @@ Selector = Annotated[
 DisplayName = Annotated[str, Meta(min_length=1, max_length=limits.DISPLAY_NAME_SCALARS_MAX)]
 FreeText = Annotated[str, Meta(max_length=limits.FREE_TEXT_SCALARS_MAX)]
 InlineText = Annotated[str, Meta(max_length=limits.INLINE_TEXT_SCALARS_MAX)]
+ShortText = Annotated[str, Meta(min_length=1, max_length=limits.FREE_TEXT_SCALARS_MAX)]
+LongText = Annotated[str, Meta(min_length=1, max_length=limits.INLINE_TEXT_SCALARS_MAX)]
+Repository = Annotated[str, Meta(min_length=1, max_length=limits.REPOSITORY_CHARS_MAX)]
+"""A repository's label; which characters may stand in it is checked by ``places``."""
+PlacePath = Annotated[str, Meta(min_length=1, max_length=limits.PATH_BYTES_MAX)]
+"""A path in a repository; its bytes and segments are checked by ``places``."""
 ModelPrompt = Annotated[str, Meta(min_length=1, max_length=limits.MODEL_PROMPT_SCALARS_MAX)]
 ModelSystem = Annotated[str, Meta(max_length=limits.MODEL_SYSTEM_SCALARS_MAX)]
 Cursor = Annotated[str, Meta(min_length=1, max_length=limits.CURSOR_CHARS_MAX)]

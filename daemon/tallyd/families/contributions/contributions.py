@@ -6,6 +6,7 @@ import hmac
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from tallyd.admission import Admission, check_rights, may_write
@@ -43,7 +44,7 @@ APPENDED: Final = "dev.kovee.space.contribution-appended.v1"
 BODY_SCHEMA: Final = "schema:contribution-body-v1"
 RETENTION_DEFAULT: Final = "ret-default"
 
-_AROUND_PARTS: Final = 6
+AROUND_PARTS: Final = 6
 """The deepest read that shows a body is a worker's progress: six containers stand around its parts."""
 
 
@@ -66,9 +67,19 @@ def append(tx: Transaction, request: Request[ContributionAppendArgs], admission:
     for ref in (*given(args.subject_refs, []), *given(args.source_refs, [])):
         objects.referable(tx, admission, space, ref)
     parts = canonical(args.body_parts)
-    check_servable(parts, _AROUND_PARTS, "$.args.body_parts")
+    check_servable(parts, AROUND_PARTS, "$.args.body_parts")
     artifacts.refer(tx, carried, tx.position)
-    return _write(tx, request, admission, args, space, parts)
+    said = Said(
+        kind=args.kind,
+        parts=parts,
+        schema_ref=given(args.schema_ref, BODY_SCHEMA),
+        subjects=given(args.subject_refs, []),
+        sources=given(args.source_refs, []),
+        posture=optional(args.epistemic_posture),
+        classification=optional(args.classification_ref),
+        retention=given(args.retention_policy_ref, RETENTION_DEFAULT),
+    )
+    return Applied(revision=say(tx, admission, space, said).space.revision)
 
 
 def writable_space(
@@ -163,58 +174,55 @@ def _check_reference(
         )
 
 
-def _write(
-    tx: Transaction,
-    request: AnyRequest,
-    admission: Admission,
-    args: ContributionAppendArgs,
-    space: SpaceRow,
-    parts: bytes,
-) -> Applied:
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What a contribution is to say. ``parts`` are its body parts as canonical JSON, ``classification`` the
+    space's default where it is None.
+    """
+
+    kind: str
+    parts: bytes
+    schema_ref: str = BODY_SCHEMA
+    subjects: Sequence[str] = ()
+    sources: Sequence[str] = ()
+    posture: str | None = None
+    classification: str | None = None
+    retention: str = RETENTION_DEFAULT
+
+
+class Saying(msgspec.Struct, frozen=True):
+    """A contribution that was appended in this command: its id's digits, its row's position, its body, and
+    the space as it is then.
+    """
+
+    digits: bytes
+    position: int
+    body: int
+    classification: str
+    space: SpaceRow
+
+    @property
+    def contribution_id(self) -> str:
+        return ids.text("contrib", self.digits)
+
+
+def say(tx: Transaction, admission: Admission, space: SpaceRow, said: Said) -> Saying:
+    """Appends a contribution at the head of its space. Its event must be the command's first."""
+    assert not tx.events, "a contribution's event is its command's first"
     digits, position = tx.new_id(), tx.position
-    body, keys = tx.seal(parts)
+    body, keys = tx.seal(said.parts)
     sequence = space.branch_sequence + 1
-    subjects, sources = given(args.subject_refs, []), given(args.source_refs, [])
-    posture = optional(args.epistemic_posture)
-    digest = _content_digest(keys.digest, space, sequence, args.kind, parts, subjects, sources, posture)
-    classification = given(args.classification_ref, space.default_classification_ref)
-    said: dict[str, object] = {
-        "contribution_id": ids.text("contrib", digits),
-        "revision": objects.REVISION,
-        "realm_id": ids.REALM_ID,
-        "project_id": request.project_id,
-        "space_id": space.space_id,
-        "origin_branch_id": space.branch_id,
-        "origin_branch_sequence": sequence,
-        "space_sequence": space.next_space_sequence,
-        "author_actor_ref": admission.author,
-        "kind": args.kind,
-        "schema_ref": given(args.schema_ref, BODY_SCHEMA),
-        "body_parts": skeleton.place(skeleton.PARTS, body),
-        "subject_refs": subjects,
-        "source_refs": sources,
-        "classification_ref": classification,
-        "retention_policy_ref": given(args.retention_policy_ref, RETENTION_DEFAULT),
-        "content_digest": digest.hex(),
-        "created_at": tx.now,
-    }
-    if posture is not None:
-        said["epistemic_posture"] = posture
-    if tx.causation is not None:
-        said["causation_ref"] = tx.causation
-    if admission.invocation is not None:
-        said["invocation_ref"] = admission.invocation.invocation_id
-        if admission.invocation.assembly is not None:
-            said["context_assembly_ref"] = assembly_id(tx, admission.invocation.assembly)
+    digest = _content_digest(keys.digest, space, sequence, said)
+    classification = said.classification or space.default_classification_ref
+    record = _record(tx, admission, space, said, body, digits, digest)
     tx.insert(
         "contributions",
         position=position,
         space=space.position,
         branch_sequence=sequence,
-        kind=args.kind,
+        kind=said.kind,
         classification=classification,
         digest=digest,
-        size=len(parts),
+        size=len(said.parts),
         body=body,
     )
     space = advance(tx, space, digest, contributions=1)
@@ -223,15 +231,56 @@ def _write(
             event_id=digits,
             type=APPENDED,
             schema_ref=BODY_SCHEMA,
-            resource=str(said["contribution_id"]),
+            resource=ids.text("contrib", digits),
             resource_revision=objects.REVISION,
             stream=space.position,
             project=space.project,
             classification=classification,
-            payload=skeleton.encode(said),
+            payload=record,
         )
     )
-    return Applied(revision=space.revision)
+    return Saying(digits, position, body, classification, space)
+
+
+def _record(
+    tx: Transaction,
+    admission: Admission,
+    space: SpaceRow,
+    said: Said,
+    body: int,
+    digits: bytes,
+    digest: bytes,
+) -> bytes:
+    assert admission.project is not None
+    record: dict[str, object] = {
+        "contribution_id": ids.text("contrib", digits),
+        "revision": objects.REVISION,
+        "realm_id": ids.REALM_ID,
+        "project_id": admission.project.project_id,
+        "space_id": space.space_id,
+        "origin_branch_id": space.branch_id,
+        "origin_branch_sequence": space.branch_sequence + 1,
+        "space_sequence": space.next_space_sequence,
+        "author_actor_ref": admission.author,
+        "kind": said.kind,
+        "schema_ref": said.schema_ref,
+        "body_parts": skeleton.place(skeleton.PARTS, body),
+        "subject_refs": said.subjects,
+        "source_refs": said.sources,
+        "classification_ref": said.classification or space.default_classification_ref,
+        "retention_policy_ref": said.retention,
+        "content_digest": digest.hex(),
+        "created_at": tx.now,
+    }
+    if said.posture is not None:
+        record["epistemic_posture"] = said.posture
+    if tx.causation is not None:
+        record["causation_ref"] = tx.causation
+    if admission.invocation is not None:
+        record["invocation_ref"] = admission.invocation.invocation_id
+        if admission.invocation.assembly is not None:
+            record["context_assembly_ref"] = assembly_id(tx, admission.invocation.assembly)
+    return skeleton.encode(record)
 
 
 def assembly_id(view: View, position: int) -> str:
@@ -239,16 +288,7 @@ def assembly_id(view: View, position: int) -> str:
     return view.resource_at(position)
 
 
-def _content_digest(
-    key: bytes,
-    space: SpaceRow,
-    sequence: int,
-    kind: str,
-    parts: bytes,
-    subjects: Sequence[str],
-    sources: Sequence[str],
-    posture: str | None,
-) -> bytes:
+def _content_digest(key: bytes, space: SpaceRow, sequence: int, said: Said) -> bytes:
     """HMAC of the tagged content under the object's own key (KCP section 9): nobody can test a guess after
     erasure.
     """
@@ -258,11 +298,11 @@ def _content_digest(
             "space_id": space.space_id,
             "origin_branch_id": space.branch_id,
             "origin_branch_sequence": sequence,
-            "kind": kind,
-            "body_parts": skeleton.embedded(parts),
-            "subject_refs": subjects,
-            "source_refs": sources,
-            "epistemic_posture": posture,
+            "kind": said.kind,
+            "body_parts": skeleton.embedded(said.parts),
+            "subject_refs": said.subjects,
+            "source_refs": said.sources,
+            "epistemic_posture": said.posture,
         }
     )
     return mac(key, tagged)

@@ -28,6 +28,7 @@ from msgspec import UNSET
 from tallyd.admission import Admission
 from tallyd.families.shared.host import Check, Host, InSlice
 from tallyd.families.shared.results import FileIO, Further, Served
+from tallyd.ledger.calls import Disposed, Gated
 from tallyd.ledger.transaction import Applied, Idle, Refused, Transaction
 from tallyd.ledger.view import EventCheck, View
 from tallystick.protocol.arguments import Args
@@ -218,7 +219,8 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     """A family: who answers its operations, and what else it tells.
 
     ``event_shown`` hides events of its objects from who may not see these. ``policies`` and
-    ``classifications`` are queries, of one column, for the names that its rows use.
+    ``classifications`` are queries, of one column, for the names that its rows use. ``disposed`` and
+    ``gated`` are its calls (``ledger.calls``).
     """
 
     operations: tuple[AnyOperation, ...]
@@ -228,6 +230,8 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...] = ()
     policies: tuple[str, ...] = ()
     classifications: tuple[str, ...] = ()
+    disposed: Disposed | None = None
+    gated: Gated | None = None
 
     def __post_init__(self) -> None:
         bound = [handler.operation for handler in self.handlers]

@@ -1,0 +1,45 @@
+"""Calls between families: what one does in the rows of another, by functions that the other declares.
+
+No family of coordination imports another. Where something happens to an object that others stand on, its
+family calls all functions that were declared for that (``Family``), in the same transaction. Each looks
+whether the object is one of its own, and does nothing where it is not. A refusal that one of them raises
+refuses the whole command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from tallyd.ledger.transaction import Transaction
+    from tallyd.ledger.view import SpaceRow, View
+
+
+class Disposal(msgspec.Struct, frozen=True):
+    """What became of a contribution in this command: ``kind`` is ``withdrawn``, ``superseded`` or
+    ``redacted``, ``target`` the contribution's position, ``position`` that of the event that tells it.
+    """
+
+    space: SpaceRow
+    target: int
+    kind: str
+    position: int
+
+
+Disposed = Callable[["Transaction", Disposal], None]
+Gated = Callable[["View", "SpaceRow", str], bool]
+"""Whether a space has an active gate of that name."""
+
+
+class Calls(msgspec.Struct, frozen=True):
+    """What all families declare."""
+
+    disposed: tuple[Disposed, ...] = ()
+    gated: tuple[Gated, ...] = ()
+
+    def is_gated(self, view: View, space: SpaceRow, name: str) -> bool:
+        """Whether a space has an active gate of that name."""
+        return any(asked(view, space, name) for asked in self.gated)
