@@ -80,13 +80,13 @@ def current(view: View, request: Request[TallystickDecisionCurrentArgs], admissi
     for space in spaces:
         for row in _readable(view, admission, space, rows.standing_of_key(view, space.position, args.key)):
             content = rows.said(view, row)
-            if not places.overlap(row.place, wanted):
+            if not wanted.reached_by(row):
                 elsewhere.append(row)
             elif content is None:
                 erased.append(row)
             else:
                 found.append(_Candidate(row, space, folded(content["value"])))
-    if wanted.nodes:
+    if wanted.node is not None:
         found = _without_narrowed(view, found)
     holding, contesting = _split(view, found, wanted, admission)
     earlier, more = _earlier(view, admission, spaces, args.key)
@@ -104,9 +104,22 @@ def current(view: View, request: Request[TallystickDecisionCurrentArgs], admissi
     return Served(skeleton.encode(told))
 
 
-def _wanted(repository: str | None, path: str | None) -> Place:
+class _Where(msgspec.Struct, frozen=True):
+    """What is asked about: a repository, "" for any, and a path's node, None for all of it."""
+
+    repository: str
+    node: str | None
+
+    def reached_by(self, row: DecisionRow) -> bool:
+        """Whether a decision holds there."""
+        return places.reaches(row.place, self.repository, self.node)
+
+
+def _wanted(repository: str | None, path: str | None) -> _Where:
     try:
-        return places.place(repository or "", () if path is None else (path,))
+        if repository is not None:
+            places.check_repository(repository)
+        return _Where(repository or "", None if path is None else places.node_of(path))
     except NoPlace as fault:
         raise invalid(f"$.args: {fault}") from None
 
@@ -144,14 +157,14 @@ def _without_narrowed(view: View, found: Sequence[_Candidate]) -> list[_Candidat
 
 
 def _split(
-    view: View, found: Sequence[_Candidate], wanted: Place, admission: Admission
+    view: View, found: Sequence[_Candidate], wanted: _Where, admission: Admission
 ) -> tuple[list[_Candidate], list[tuple[SpaceRow, DecisionRow]]]:
     """What holds, and what contests it. Where it is contested the ratified one holds, if exactly one is."""
     against: dict[int, tuple[SpaceRow, DecisionRow]] = {}
     for each in found:
         for position in rows.contesting(view, each.row.position):
             other = rows.decision_at(view, position)
-            if other is None or not places.overlap(other.place, wanted):
+            if other is None or not wanted.reached_by(other):
                 continue
             if next(_readable(view, admission, each.space, [other]), None) is not None:
                 against[position] = (each.space, other)
