@@ -80,6 +80,12 @@ ARTIFACT_ERASED: Final = (
         "retention_ms",
     ),
 )
+UNBOUND: Final = (
+    delete("decision_places"),
+    delete("decision_exclusions"),
+    update("decision_conflicts", "ended"),
+)
+"""A decision that has a place, rules something out and is in a conflict binds nobody any more."""
 CONTENT_ERASED: Final = (insert("erasures"), delete("bodies"), delete("object_keys"))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -30,6 +29,8 @@ class Label(NamedTuple):
 
 def repository() -> Label | None:
     """The label of the repository around the working directory; None outside of one."""
+    if not any(_begins_at(place) for place in (Path.cwd(), *Path.cwd().parents)):
+        return None
     shared = _git("rev-parse", "--path-format=absolute", "--git-common-dir")
     if shared is None:
         return None
@@ -44,6 +45,13 @@ def repository() -> Label | None:
     place = Path(shared)
     name = place.parent.name if place.name == ".git" else place.name.removesuffix(".git")
     return Label(f"local:{name}", "its directory's name")
+
+
+def _begins_at(place: Path) -> bool:
+    """Whether a directory looks like the top of a repository or worktree, or like a bare one: git is loaded
+    and asked then alone.
+    """
+    return (place / ".git").exists() or ((place / "HEAD").exists() and (place / "objects").exists())
 
 
 def _of_address(address: str) -> str | None:
@@ -62,6 +70,8 @@ def _of_address(address: str) -> str | None:
 
 def _git(*arguments: str) -> str | None:
     """What git says, without its newline; None where it refuses or is not there."""
+    import subprocess
+
     try:
         done = subprocess.run(
             ["git", *arguments], capture_output=True, text=True, timeout=_SECONDS_MAX, check=False

@@ -31,6 +31,7 @@ def test_paths_are_those_that_the_daemon_uses_case_013(tally: Tally) -> None:
     """What `paths` prints without a daemon is where the daemon then is, and where keys and log lie."""
     told = tally.ok("paths", "--json").object
     assert told.pop("copies") == []
+    assert told.pop("repository") is None, "it is called outside of any"
     assert not tally.data_dir.exists()
     tally.ok("init")
     files = ("database", "marker", "client_socket", "worker_socket", "runtime_lock", "log", "keys")
@@ -441,7 +442,9 @@ def test_a_call_loads_only_what_it_uses(tally: Tally, space: str, verb: str) -> 
         "import sys\nfrom tally_cli.running import run\n"
         f"code = run({verb.split()!r})\nprint(code, *sorted({heavy!r} & set(sys.modules)), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", script], env=tally.env, capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=tally.env, cwd=tally.root, capture_output=True, check=True
+    )
     assert done.stderr.decode().split() == ["0"], space
 
 

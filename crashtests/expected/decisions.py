@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from cells import KEY, Cell, Refusal
 from effects import STEP, Place, Rows, content, delete, insert, told, update
 from entries import BOUND, CONTRIBUTORS, MEMBERS, NOBODY, STEWARDS, Entry, Example, JsonObject, Page, listed
-from erasing import run_erasure
 from harness.dumps import Effect
 from harness.wire import Request, request
 from world import CLIENT, WORKER, World, decision_args
@@ -148,7 +147,7 @@ ENTRIES: Final = (
         WORKER,
         "tallystick_decision_show",
         "read worker_fenced R R -",
-        callers="ok stale nothing surface",
+        callers="nothing stale nothing surface",  # what another invocation recorded is not there
         agents=NOBODY,
         binding=BOUND,
         right=lambda s: _recorded(s, WORKER, **{name: s.attempt.args[name] for name in BOUND}),
@@ -198,41 +197,6 @@ def _other_value(_: World) -> JsonObject:
 def _other_decision(world: World) -> JsonObject:
     return {"decision_id": world.others["decision"]}
 
-
-def _fall(operation: str, *more: str) -> Cell:
-    """A decision that falls by one of KCP's own operations."""
-
-    def make(world: World) -> Request:
-        args: JsonObject = {
-            "contribution_ref": world.others["decision's contribution"],
-            "reason_class": "mistake",
-        }
-        args |= dict.fromkeys(more, world.question["contribution_id"])
-        return request(CLIENT, operation, args, project=world.project, key=KEY)
-
-    rows = (*told(1), *_FALLEN, _ENDED, update("spaces", "revision"))
-    return Cell(Place(operation, CLIENT), "a decision", make, lambda _: {"reason_class": "another"}, rows)
-
-
-def _redact(world: World) -> Request:
-    args = {"contribution_ref": world.others["decision's contribution"], "reason_class": "asked"}
-    return request(CLIENT, "contribution_redact", args, project=world.project, key=KEY)
-
-
-_UNBOUND: Final[Rows] = (
-    insert("log"),
-    insert("idempotency"),
-    insert("ids", 2),
-    insert("outbox"),
-    insert("dispositions"),
-    insert("erasures"),
-    delete("bodies"),
-    delete("object_keys"),
-    update("spaces", "revision"),
-    delete("decision_places"),
-    delete("decision_exclusions"),
-    _ENDED,
-)
 
 _TOLD_BY_TWO: Final = tuple(_EVENTS.split()[:2])
 _SITUATIONS: Final[tuple[tuple[str, Callable[[World], Request], Rows, tuple[str, ...]], ...]] = (
@@ -304,16 +268,6 @@ CELLS: Final = (
             insert("decision_conflicts"),
             update("spaces", "revision"),
         ),
-    ),
-    _fall("contribution_withdraw"),
-    _fall("contribution_supersede", "replacement_ref"),
-    Cell(
-        Place("contribution_redact", CLIENT),
-        "a decision",
-        _redact,
-        lambda _: {"reason_class": "another"},
-        _UNBOUND,
-        run=run_erasure,
     ),
 )
 

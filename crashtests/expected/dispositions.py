@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from cells import KEY, Cell
-from effects import DISPOSED, Place, command
+from effects import DISPOSED, UNBOUND, Place, command, update
 from entries import MEMBERS, STEWARDS, Entry, Example, JsonObject, Page, listed
 from harness.wire import Request, request
 from scene import Scene
@@ -96,7 +96,24 @@ def _retract(world: World) -> Request:
 
 _ROWS: Final = (*command(), *DISPOSED)
 
+def _of_decision(world: World) -> JsonObject:
+    return {"contribution_ref": world.others["decision's contribution"], **REASON}
+
+
+def _withdraw_decision(world: World) -> Request:
+    return request(CLIENT, "contribution_withdraw", _of_decision(world), project=world.project, key=KEY)
+
+
+def _supersede_decision(world: World) -> Request:
+    args = {**_of_decision(world), "replacement_ref": world.question["contribution_id"]}
+    return request(CLIENT, "contribution_supersede", args, project=world.project, key=KEY)
+
+
+_FALLEN: Final = (*_ROWS, update("decisions", "state", "revision"), *UNBOUND)
+
 CELLS: Final = (
+    Cell(Place("contribution_withdraw", CLIENT), "a decision", _withdraw_decision, _other_reason, _FALLEN),
+    Cell(Place("contribution_supersede", CLIENT), "a decision", _supersede_decision, _other_reason, _FALLEN),
     Cell(Place("contribution_withdraw", CLIENT), "", _withdraw, _other_reason, _ROWS),
     Cell(Place("contribution_supersede", CLIENT), "", _supersede, _other_reason, _ROWS),
     Cell(Place("relation_retract", CLIENT), "", _retract, _other_reason, _ROWS),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from cells import KEY, Cell, Refusal
-from effects import ARTIFACT_ERASED, CONTENT_ERASED, DISPOSED, Place, command, delete, insert
+from effects import ARTIFACT_ERASED, CONTENT_ERASED, DISPOSED, UNBOUND, Place, command, delete, insert
 from entries import STEWARDS, Entry, Example, JsonObject, Page
 from erasing import run_erasure
 from harness.dumps import Effect
@@ -70,6 +70,7 @@ def _erase_cell(situation: str, member: str, name: str, *rows: Effect) -> Cell:
 
 CELLS: Final = (
     _redact_cell("", lambda w: w.evidence["contribution_id"]),
+    _redact_cell("a decision", lambda w: w.others["decision's contribution"], *UNBOUND),
     _redact_cell("with an artifact", lambda w: w.others["carrying"], *ARTIFACT_ERASED),
     _erase_cell(
         "an object's",

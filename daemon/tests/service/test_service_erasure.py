@@ -141,6 +141,15 @@ class Maker:
         yield self.erase("deployment_create", words[3], None, object_ref=deployment)
         yield self.erase("assistant_alias_bind", words[4], self.project, object_ref=alias)
 
+    def decisions(self) -> Iterator[Erasing]:
+        """One for each of a decision's texts."""
+        for member in ("value", "reason", "excludes", "tags"):
+            word = self.word()
+            said = {"excludes": [{"key": "canary.other", "value": word}], "tags": [word]}.get(member, word)
+            args = {"key": f"canary.{self.key()}", "value": "none", "reason": "none", member: said}
+            made = self.done("tallystick_decision_record", {"space_id": self.space.space_id, **args})
+            yield self.redact("tallystick_decision_record", word, made["contribution_ref"])
+
     def emissions(self) -> Iterator[Erasing]:
         word, held = self.word(), self.claimed()
         args = {"type": "org.example.noted.v1", "payload": {"note": word}, **held.binding}
@@ -251,6 +260,7 @@ KINDS: Final[tuple[Callable[[Maker], Iterator[Erasing]], ...]] = (
     Maker.spaces,
     Maker.lenses,
     Maker.cancels,
+    Maker.decisions,
     Maker.failures,
     Maker.assistants,
     Maker.emissions,

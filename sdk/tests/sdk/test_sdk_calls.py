@@ -20,6 +20,7 @@ from tallystick.calls import (
     attempts,
     context,
     contributions,
+    decisions,
     deployments,
     dispositions,
     emissions,
@@ -308,6 +309,53 @@ CLIENT: dict[str, list[Build]] = {
             contributions.contribution_list, SPACE, branch_id="branch-1", kind="claim", limit=5, after="a"
         ),
     ],
+    "decision_record": [
+        partial(decisions.decision_record, SPACE, "db.engine", "sqlite", "why"),
+        partial(
+            decisions.decision_record,
+            SPACE,
+            "db.engine",
+            "sqlite",
+            "why",
+            repository="example.org/ledger",
+            paths=["services"],
+            proposed=True,
+            origin="quoted",
+            supersedes=["dec-1"],
+            narrows=["dec-2"],
+            depends_on=["dec-3"],
+            excludes=[{"key": "orm"}, {"key": "db.server", "value": "postgres"}],
+            tags=["storage"],
+            reversibility="hard",
+            review_after="2031-01-31T09:00:00Z",
+            source_refs=["contrib-1"],
+            artifact_refs=["art-1"],
+            classification_ref="class-default",
+        ),
+    ],
+    "decision_adopt": [partial(decisions.decision_adopt, "proj-1", "dec-1")],
+    "decision_current": [
+        partial(decisions.decision_current, "proj-1", "db.engine"),
+        partial(
+            decisions.decision_current, "proj-1", "db.engine", path="a", repository="r", space_id="space-1"
+        ),
+    ],
+    "decision_show": [partial(decisions.decision_show, "proj-1", "dec-1")],
+    "decision_list": [
+        partial(decisions.decision_list, "proj-1"),
+        partial(
+            decisions.decision_list,
+            "proj-1",
+            space_id="space-1",
+            key_prefix="db",
+            repository="r",
+            paths=["a"],
+            include=["proposed"],
+            contested=True,
+            unratified=False,
+            limit=9,
+        ),
+    ],
     "relation_assert": [
         partial(contributions.relation_assert, SPACE, "addresses", REF, REF),
         partial(
@@ -548,6 +596,10 @@ CLIENT: dict[str, list[Build]] = {
 """Each of the client's operations, by the name of its method, at least and at most of its arguments."""
 
 WORKER: dict[str, list[Build]] = {
+    "decision_record": [
+        partial(attempts.as_worker(decisions.decision_record), claim(), SPACE, "db.engine", "sqlite", "why")
+    ],
+    "decision_show": [partial(decisions.worker_decision_show, claim(), "dec-1")],
     "hello": [lambda: any_operation.by_name("hello", service.hello().arguments, surface="worker")],
     "claim": [partial(work.claim, "inv-1"), partial(work.claim, "inv-1", term_seconds=10)],
     "next": [work.next_, partial(work.next_, ["dep-1", "dep-2"], wait_ms=1, term_seconds=10)],
