@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
+    from tallyd.ledger.claims import TaskRow
     from tallyd.ledger.transaction import Transaction
     from tallyd.ledger.view import SpaceRow, View
 
@@ -29,9 +30,37 @@ class Disposal(msgspec.Struct, frozen=True):
     position: int
 
 
+class Claiming(msgspec.Struct, frozen=True):
+    """A claim that this command makes or ends: on the task at a position, of that ordinal."""
+
+    space: SpaceRow
+    task: TaskRow
+    ordinal: int
+
+
+class Hold(msgspec.Struct, frozen=True):
+    """What keeps a task from being ready beside the tasks that it needs: an opening, say. ``space`` is the
+    position of the one that it stands in.
+    """
+
+    space: int
+    ref: str
+    state: str
+
+
 Disposed = Callable[["Transaction", Disposal], None]
 Gated = Callable[["View", "SpaceRow", str], bool]
 """Whether a space has an active gate of that name."""
+
+Claimed = Callable[["Transaction", Claiming], str]
+"""Takes the paths of a task that reserves for its claim, and gives the reservation's id. Raises Refusal
+``stale-lease`` where somebody else has one of them."""
+ClaimEnded = Callable[["Transaction", Claiming], None]
+"""Ends what a claim had taken."""
+InTheWay = Callable[["View", "TaskRow"], bool]
+"""Whether somebody else has a path that a claim of the task would take."""
+Holds = Callable[["View", int], "list[Hold]"]
+"""What holds the task at a position and is not lifted."""
 
 
 class Calls(msgspec.Struct, frozen=True):
@@ -39,6 +68,10 @@ class Calls(msgspec.Struct, frozen=True):
 
     disposed: tuple[Disposed, ...] = ()
     gated: tuple[Gated, ...] = ()
+    claimed: tuple[Claimed, ...] = ()
+    claim_ended: tuple[ClaimEnded, ...] = ()
+    in_the_way: tuple[InTheWay, ...] = ()
+    holds: tuple[Holds, ...] = ()
 
     def is_gated(self, view: View, space: SpaceRow, name: str) -> bool:
         """Whether a space has an active gate of that name."""
