@@ -16,7 +16,7 @@ CREATE TABLE tasks (
     labels          TEXT    NOT NULL,             -- canonical JSON list
     attempts_max    INTEGER NOT NULL,
     failed_attempts INTEGER NOT NULL,
-    lapses          INTEGER NOT NULL,             -- takeovers in a row
+    lapses          INTEGER NOT NULL,             -- takeovers in a row, of the claim that holds it
     claim           INTEGER,                      -- ordinal of the claim that holds it
     receipt         INTEGER REFERENCES contributions (position) DEFERRABLE INITIALLY DEFERRED,
     CHECK (unmet >= 0),

@@ -160,6 +160,7 @@ def test_what_cannot_be_made_is_refused(tasks: Tasks, args: Json, word: str) -> 
 
 
 def test_a_task_that_is_made_has_no_revision_yet(tasks: Tasks) -> None:
+    """An expected revision is invalid where nothing is to be compared."""
     problem = tasks.refused("create", {"space_id": tasks.home["space_id"], "title": "round"}, rev=1)
     assert kind(problem) == "invalid"
 
@@ -201,6 +202,7 @@ def test_a_circle_is_refused(tasks: Tasks) -> None:
 
 
 def test_a_need_that_is_added_blocks(tasks: Tasks) -> None:
+    """A ready task becomes blocked, and cannot be claimed."""
     a, b = tasks.create("a"), tasks.create("b")
     changed = tasks.ok("update", {"task_id": a["task_id"], "add_needs": [b["task_id"]]})
     assert (changed["state"], changed["revision"]) == ("blocked", 2)
@@ -241,6 +243,7 @@ def test_a_claim_holds_its_task(tasks: Tasks) -> None:
 
 
 def test_next_takes_the_first_by_priority_and_age(tasks: Tasks) -> None:
+    """As `ready` lists them; in vain every member is null."""
     made = [tasks.create(str(number), priority=priority) for number, priority in enumerate((2, 1, 2, 0))]
     order = [made[index]["task_id"] for index in (3, 1, 0, 2)]
     assert tasks.ready() == order
@@ -249,6 +252,7 @@ def test_next_takes_the_first_by_priority_and_age(tasks: Tasks) -> None:
 
 
 def test_only_the_assignee_may_claim(tasks: Tasks) -> None:
+    """The owner too is only somebody else."""
     agent = tasks.another("builder")
     task = tasks.create(assignee=agent.actor)
     assert tasks.ready() == []
@@ -257,6 +261,7 @@ def test_only_the_assignee_may_claim(tasks: Tasks) -> None:
 
 
 def test_an_observer_claims_nothing(tasks: Tasks) -> None:
+    """It sees the task, and is refused it; `next` finds it nothing."""
     task, agent = tasks.create(), tasks.another("watcher", "observer")
     assert agent.show(task)["state"] == "ready"
     assert kind(agent.refused("claim", {"task_id": task["task_id"]})) == "forbidden"
@@ -283,6 +288,7 @@ def test_a_claims_id_stands_nowhere(tasks: Tasks) -> None:
 
 
 def test_an_actor_holds_so_many(tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limit it is told to end some."""
     monkeypatch.setattr(limits, "CLAIMS_OF_ACTOR_MAX", 1)
     tasks.claim(tasks.create())
     assert kind(tasks.refused("claim", {"task_id": tasks.create()["task_id"]})) == "rate-limited"
@@ -323,6 +329,7 @@ def test_an_ended_claim_is_told_who_holds_the_task_now(tasks: Tasks, op: str, ar
 
 
 def test_a_done_that_is_sent_again_gets_its_reply(tasks: Tasks) -> None:
+    """Under the same key; another key finds the claim ended."""
     taken = tasks.claim(tasks.create())
     args = {**held(taken), "receipt": "rounded"}
     first = tasks.ok("done", args, key="done")
@@ -347,6 +354,7 @@ def test_whoever_may_write_no_more_holds_nothing(tasks: Tasks) -> None:
 
 
 def test_a_receipt_is_a_note_and_says_what_was_done(tasks: Tasks) -> None:
+    """It is the newest note, and none may be blank."""
     task = tasks.create()
     ended = tasks.done(tasks.claim(task))["task"]
     assert ended["notes"] == [ended["receipt_ref"]]
@@ -367,6 +375,7 @@ def test_a_failure_counts_and_a_release_does_not(tasks: Tasks) -> None:
 
 
 def test_cancel_ends_the_holder(tasks: Tasks) -> None:
+    """For the creator and stewards; the holder is stale, and nothing is left to free."""
     task, agent = tasks.create(), tasks.another("builder")
     taken = agent.claim(task)
     assert kind(agent.refused("cancel", {"task_id": task["task_id"], "reason_class": "no"})) == "forbidden"
@@ -399,6 +408,7 @@ def test_a_lapsed_task_is_taken_over_with_its_notes(tasks: Tasks) -> None:
 
 
 def test_a_lapsed_claim_that_nobody_took_over_is_current(tasks: Tasks) -> None:
+    """It may still end its task, however late."""
     taken = tasks.claim(tasks.create(), term_seconds=10)
     tasks.kernel.ambient.advance(1000)
     assert tasks.done(taken)["task"]["state"] == "done"
@@ -415,6 +425,7 @@ def test_who_renews_stays(tasks: Tasks) -> None:
 
 
 def test_after_five_takeovers_a_steward_frees_it(tasks: Tasks) -> None:
+    """Until then nobody claims it, and `ready` does not list it."""
     task = tasks.create()
     for lapses in range(limits.TASK_TAKEOVERS_MAX + 1):
         assert tasks.claim(task, term_seconds=10)["task"]["lapses"] == lapses
@@ -427,6 +438,7 @@ def test_after_five_takeovers_a_steward_frees_it(tasks: Tasks) -> None:
 
 
 def test_a_restart_gives_the_full_term_anew(tasks: Tasks) -> None:
+    """Nobody could renew while the daemon was down."""
     task = tasks.create()
     taken = tasks.claim(task, term_seconds=60)
     tasks.kernel.ambient.advance(59)
@@ -479,6 +491,7 @@ def test_what_makes_a_task_ready_wakes(tasks: Tasks) -> None:
 
 
 def test_in_vain_it_looks_again_when_a_lease_runs_out(tasks: Tasks) -> None:
+    """After as many seconds as the next lease has; never where there is none."""
     assert asked(tasks, "next", {"wait_ms": 1000}, "a").idle == Idle(holding_nothing(), None)
     tasks.claim(tasks.create(), term_seconds=60)
     tasks.kernel.ambient.advance(20)
@@ -493,6 +506,7 @@ def holding_nothing() -> bytes:
 
 # --- reads --------------------------------------------------------------------------------------------------
 def test_the_list_is_narrowed(tasks: Tasks) -> None:
+    """By space, state, assignee, holder and label, over pages."""
     agent = tasks.another("builder")
     a, b = tasks.create("a", labels=["x"]), tasks.create("b", assignee=agent.actor)
     agent.claim(b)
@@ -526,6 +540,7 @@ def test_what_is_above_a_readers_ceiling_is_withheld(tasks: Tasks) -> None:
 
 
 def test_a_sensitive_task_is_read_on_record(tasks: Tasks) -> None:
+    """The record of the read is there before it is shown."""
     task = tasks.create(classification_ref="class-sensitive")
     tasks.show(task)
     row = tasks.kernel.view.log_row(tasks.kernel.view.number("SELECT max(position) FROM log"))
@@ -534,6 +549,7 @@ def test_a_sensitive_task_is_read_on_record(tasks: Tasks) -> None:
 
 
 def test_an_erased_task_says_so_and_can_be_done(tasks: Tasks) -> None:
+    """Its state stays, its words are gone from every reply."""
     task = tasks.create("the secret name", brief="of the thing")
     taken = tasks.claim(task)
     redacted = {"contribution_ref": task["contribution_ref"], "reason_class": "asked"}
@@ -545,6 +561,7 @@ def test_an_erased_task_says_so_and_can_be_done(tasks: Tasks) -> None:
 
 
 def test_the_log_verifies(tasks: Tasks) -> None:
+    """After all that a task goes through."""
     tasks.done(tasks.claim(tasks.create()))
     assert [fault for fault in Walk(tasks.kernel.view).slices() if fault is not None] == []
 

@@ -100,8 +100,8 @@ def task_create(
 ) -> Write[Task]:
     """Say what is to be done. It is blocked while a task that it ``needs`` is not done.
 
-    ``priority`` goes from 0, which is first, to 4 (2). With an ``assignee`` only that actor may claim it; with
-    ``reserve`` a claim takes its ``paths``. After ``attempts_max`` failures (3) it is failed.
+    ``priority`` goes from 0, which is first, to 4 (2). With an ``assignee`` only that actor may claim it;
+    with ``reserve`` a claim takes its ``paths``. After ``attempts_max`` failures (3) it is failed.
     """
     arguments = {
         "space_id": space.space_id,
@@ -118,9 +118,7 @@ def task_create(
         **_refs(source_refs, artifact_refs),
         "classification_ref": classification_ref,
     }
-    return Write(
-        "tallystick_task_create", arguments, "tasks.Task", project_id=space.project_id, **options
-    )
+    return Write("tallystick_task_create", arguments, "tasks.Task", project_id=space.project_id, **options)
 
 
 def task_update(
@@ -237,9 +235,7 @@ def task_next(
 def task_renew(claim: AnyClaim, **options: Unpack[ReadOptions]) -> Read[TaskTerm]:
     """The lease begins its term anew, as it does with each command of the holder."""
     ref = claim_ref(claim)
-    return Read(
-        "tallystick_task_renew", _shown(ref), "tasks.TaskTerm", project_id=ref.project_id, **options
-    )
+    return Read("tallystick_task_renew", _shown(ref), "tasks.TaskTerm", project_id=ref.project_id, **options)
 
 
 def task_done(
@@ -253,9 +249,7 @@ def task_done(
     """The task is done; ``receipt`` says what was done, the references show it."""
     ref = claim_ref(claim)
     arguments = {**_shown(ref), "receipt": receipt, **_refs(source_refs, artifact_refs)}
-    return Write(
-        "tallystick_task_done", arguments, "tasks.TaskDone", project_id=ref.project_id, **options
-    )
+    return Write("tallystick_task_done", arguments, "tasks.TaskDone", project_id=ref.project_id, **options)
 
 
 def task_fail(

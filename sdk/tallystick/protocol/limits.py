@@ -71,9 +71,9 @@ LABEL_CHARS_MAX: Final = 128
 """A label of a task, or what a session calls itself."""
 TASK_LABELS_MAX: Final = 16
 """Labels of one task."""
-TASK_NEEDS_MAX: Final = 64
+TASKS_NEEDED_MAX: Final = 64
 """Tasks that one task needs, named in one request."""
-TASK_NEEDED_BY_MAX: Final = 1_024
+TASKS_NEEDING_MAX: Final = 1_024
 """Tasks that need one task: its end touches each of them."""
 TASK_PRIORITY_LAST: Final = 4
 """Priorities go from 0, which is first, to this."""
@@ -95,9 +95,9 @@ TASK_NOTES_SHOWN_MAX: Final = 16
 """Notes that a task names, the newest; and that a takeover hands over."""
 TASK_NOTES_BYTES_MAX: Final = 256 * 1_024
 """Bytes of the notes that a takeover hands over; older ones are named alone."""
-TASK_UNLOCKED_SHOWN_MAX: Final = 256
+TASKS_UNLOCKED_SHOWN_MAX: Final = 256
 """Tasks that the end of one made ready, named in its reply; all are counted."""
-TASK_CIRCLE_VISITED_MAX: Final = 10_000
+TASKS_VISITED_MAX: Final = 10_000
 """Tasks looked at for a circle of needs; beyond it the need is refused."""
 TASK_SPACES_MAX: Final = 256
 """Spaces of a project that one look for a task goes through; beyond it name a space."""

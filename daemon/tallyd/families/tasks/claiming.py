@@ -211,7 +211,7 @@ def _take(
         rows.end_claim(tx, space, row, previous, "fenced")
     claim = _insert(tx, admission, row, 1 if last is None else last.ordinal + 1, term_seconds, label)
     row = rows.change(
-        tx, row, state="claimed", claim=claim.ordinal, lapses=row.lapses + (previous is not None)
+        tx, row, state="claimed", claim=claim.ordinal, lapses=0 if previous is None else row.lapses + 1
     )
     reservation = _reserve(tx, space, row, claim)
     said: dict[str, object] = {

@@ -167,7 +167,7 @@ def _needed(tx: Transaction, admission: Admission, sight: Sight, ref: str) -> Ta
     """A task of the project that another is to need."""
     row, _ = find(tx, admission, sight, ref)
     count = tx.number("SELECT count(*) FROM task_needs WHERE needs = ?", row.position)
-    if count >= limits.TASK_NEEDED_BY_MAX:
+    if count >= limits.TASKS_NEEDING_MAX:
         raise invalid(f"{ref} is needed by {count} tasks, which is the most; make a task between them")
     return row
 
@@ -298,8 +298,8 @@ def _change_needs(
         _refuse_circle(tx, row, added)
         tx.insert("task_needs", task=row.position, needs=added.position)
         unmet += added.state != "done"
-    if len(needed) > limits.TASK_NEEDS_MAX:
-        raise invalid(f"$.args.add_needs: a task needs at most {limits.TASK_NEEDS_MAX} others; name fewer")
+    if len(needed) > limits.TASKS_NEEDED_MAX:
+        raise invalid(f"$.args.add_needs: a task needs at most {limits.TASKS_NEEDED_MAX} others; name fewer")
     return unmet
 
 
@@ -312,7 +312,7 @@ def _refuse_circle(tx: Transaction, row: TaskRow, added: TaskRow) -> None:
         at = pending.pop()
         if at == row.position:
             raise cycle(f"$.args.add_needs: {added.task_id} needs {row.task_id}, at once or in the end")
-        if len(visited) > limits.TASK_CIRCLE_VISITED_MAX:
+        if len(visited) > limits.TASKS_VISITED_MAX:
             raise invalid(f"$.args.add_needs: {added.task_id} stands on too many others to be looked through")
         for (needs,) in tx.all("SELECT needs FROM task_needs WHERE task = ?", at):
             assert isinstance(needs, int)
@@ -329,7 +329,7 @@ def cancel(tx: Transaction, request: Request[TallystickTaskCancelArgs], admissio
     if row.state in _ENDED:
         raise stale_revision(row.revision, f"{args.task_id} is {row.state}, and cannot be canceled")
     said = _end_held(tx, space, row, "canceled")
-    row = rows.change(tx, row, state="canceled", claim=None, lapses=0)
+    row = rows.change(tx, row, state="canceled", claim=None)
     rows.event(tx, row, space, CANCELED, {**said, "reason_class": args.reason_class})
     return Applied(result=rows.record_now(tx, sight, row, space), revision=row.revision)
 
@@ -356,7 +356,7 @@ def free(tx: Transaction, request: Request[TallystickTaskFreeArgs], admission: A
     if row.state != "claimed":
         raise stale_revision(row.revision, f"{args.task_id} is {row.state}; nobody holds it")
     said = _end_held(tx, space, row, "fenced")
-    row = rows.change(tx, row, state="ready", claim=None, lapses=0)
+    row = rows.change(tx, row, state="ready", claim=None)
     rows.event(tx, row, space, FREED, {**said, "reason_class": args.reason_class})
     rows.wake(tx, space)
     return Applied(result=rows.record_now(tx, sight, row, space), revision=row.revision)

@@ -109,13 +109,13 @@ def done(tx: Transaction, request: Request[TallystickTaskDoneArgs], admission: A
     )
     saying, seen = _say(tx, admission, held, receipt)
     rows.end_claim(tx, held.space, held.row, held.claim, "done")
-    row = rows.change(tx, held.row, state="done", claim=None, receipt=saying.position, lapses=0)
+    row = rows.change(tx, held.row, state="done", claim=None, receipt=saying.position)
     unlocked = _unlock(tx, held.sight, needing)
     rows.event(tx, row, saying.space, DONE, {**held.said, "receipt_ref": saying.contribution_id})
     seen = msgspec.structs.replace(seen, receipt=saying.contribution_id, unlocks=())
     result = {
         "task": skeleton.embedded(rows.record(tx, row, saying.space, seen, None)),
-        "unlocked": unlocked[: limits.TASK_UNLOCKED_SHOWN_MAX],
+        "unlocked": unlocked[: limits.TASKS_UNLOCKED_SHOWN_MAX],
         "unlocked_count": len(unlocked),
     }
     return Applied(result=skeleton.encode(result), revision=saying.space.revision)
@@ -155,9 +155,7 @@ def fail(tx: Transaction, request: Request[TallystickTaskFailArgs], admission: A
     failure = note_of(held.row, args.text, "failure", args.source_refs, args.artifact_refs)
     saying, seen = _say(tx, admission, held, failure)
     rows.end_claim(tx, held.space, held.row, held.claim, "failed")
-    row = rows.change(
-        tx, held.row, state="ready" if again else "failed", claim=None, failed_attempts=failed, lapses=0
-    )
+    row = rows.change(tx, held.row, state="ready" if again else "failed", claim=None, failed_attempts=failed)
     said = {"note_ref": saying.contribution_id, "retryable": args.retryable, "failed_attempts": failed}
     rows.event(tx, row, saying.space, FAILED, {**held.said, **said})
     if again:
@@ -178,7 +176,7 @@ def release(tx: Transaction, request: Request[TallystickTaskReleaseArgs], admiss
     elif given(args.source_refs, ()) or given(args.artifact_refs, ()):
         raise invalid("$.args: references stand beside a note; say in one what they show")
     rows.end_claim(tx, held.space, held.row, held.claim, "released")
-    row = rows.change(tx, held.row, state="ready", claim=None, lapses=0)
+    row = rows.change(tx, held.row, state="ready", claim=None)
     rows.event(tx, row, space, RELEASED, said)
     rows.wake(tx, space)
     revision = row.revision if args.note is UNSET else space.revision
@@ -195,7 +193,7 @@ def fence_earlier(tx: Transaction) -> bool:
         space = tx.space_at(row.space)
         assert space is not None
         rows.end_claim(tx, space, row, claim, "fenced")
-        row = rows.change(tx, row, state="ready", claim=None, lapses=0)
+        row = rows.change(tx, row, state="ready", claim=None)
         said = {"claim_ref": claim.reference_id, "fence": claim.ordinal, "reason_class": NEW_EPOCH}
         rows.event(tx, row, space, FREED, said)
     return bool(earlier)

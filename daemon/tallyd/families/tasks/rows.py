@@ -157,7 +157,7 @@ def _unlocks(view: View, sight: Sight, row: TaskRow) -> list[str]:
     if row.state == "done":
         return []
     seen = [each for each in needing(view, row.position) if sight.reaches(each.space, each.classification)]
-    return [each.task_id for each in seen[: limits.TASK_UNLOCKED_SHOWN_MAX]]
+    return [each.task_id for each in seen[: limits.TASKS_UNLOCKED_SHOWN_MAX]]
 
 
 def _notes(view: View, row: TaskRow) -> tuple[list[str], int]:
@@ -205,7 +205,7 @@ def record(
         "reserve": bool(row.reserve),
         "attempts_max": row.attempts_max,
         "failed_attempts": row.failed_attempts,
-        "lapses": row.lapses,
+        "lapses": row.lapses if row.state == "claimed" else 0,  # in a row: an end ends the row
         "classification_ref": row.classification,
         "by": row.creator,
         "at": times.rfc3339(seen.at_ms),

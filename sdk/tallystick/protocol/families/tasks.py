@@ -45,7 +45,7 @@ State = Literal["ready", "blocked", "claimed", "done", "failed", "canceled"]
 Disposed = Literal["withdrawn", "superseded", "redacted"]
 Priority = Annotated[int, Meta(ge=0, le=limits.TASK_PRIORITY_LAST)]
 AttemptsMax = Annotated[int, Meta(ge=1, le=limits.TASK_ATTEMPTS_MAX)]
-Needs = Annotated[tuple[Identifier, ...], Meta(max_length=limits.TASK_NEEDS_MAX)]
+Needs = Annotated[tuple[Identifier, ...], Meta(max_length=limits.TASKS_NEEDED_MAX)]
 Labels = Annotated[tuple[Label, ...], Meta(max_length=limits.TASK_LABELS_MAX)]
 Paths = Annotated[tuple[PlacePath, ...], Meta(min_length=1, max_length=limits.PLACE_PATHS_MAX)]
 ReadyLimit = Annotated[int, Meta(ge=1, le=limits.TASKS_READY_MAX)]
@@ -165,7 +165,7 @@ class TaskDone(Record, frozen=True, kw_only=True):
     """The result of `tallystick_task_done`: the task, and what it made ready, as far as its actor sees it."""
 
     task: Task
-    unlocked: Annotated[tuple[Identifier, ...], Meta(max_length=limits.TASK_UNLOCKED_SHOWN_MAX)]
+    unlocked: Annotated[tuple[Identifier, ...], Meta(max_length=limits.TASKS_UNLOCKED_SHOWN_MAX)]
     unlocked_count: SafeInt
 
 
@@ -360,7 +360,7 @@ _SAID: Final = (
 )
 _NOTED: Final = (*_SAID, RowEffect("task_notes", "insert"))
 _MOVED: Final = ("state", "revision")
-_LEFT: Final = (*_MOVED, "claim", "lapses")
+_LEFT: Final = (*_MOVED, "claim")
 _CLAIM_ENDED: Final = RowEffect("task_claims", "update", 1, ("state", "ending"))
 _CLAIM_MAY_END: Final = RowEffect("task_claims", "update", None, ("state", "ending"))
 _HOLDER: Final = (*GUARDED_WRITES, ProblemKind.STALE_LEASE)
@@ -426,7 +426,7 @@ TALLYSTICK_TASK_CLAIM: Final = TALLYSTICK_COORDINATION.write(
     problems=_HOLDER,
     event=CLAIMED,
     rows=(
-        RowEffect("tasks", "update", 1, _LEFT),
+        RowEffect("tasks", "update", 1, (*_LEFT, "lapses")),
         RowEffect("task_claims", "insert"),
         _CLAIM_MAY_END,
     ),
