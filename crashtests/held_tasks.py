@@ -12,7 +12,15 @@ JsonObject = dict[str, Any]
 
 HOLDERS: Final = frozenset({"done", "fail", "release"})
 """Verbs of a holder, who shows its claim."""
-_READY: Final = ("needed", "update labels", "update a need more", "cancel ready", "claim ready", "note", "note with a file")
+_READY: Final = (
+    "needed",
+    "update labels",
+    "update a need more",
+    "cancel ready",
+    "claim ready",
+    "note",
+    "note with a file",
+)
 _HELD: Final = (
     "cancel held",
     "free",
