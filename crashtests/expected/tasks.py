@@ -65,7 +65,7 @@ _CREATED: Final = (
         },
         optional="brief priority needs labels assignee repository paths reserve attempts_max source_refs "
         "artifact_refs classification_ref",
-        texts="title brief repository",
+        texts="title brief repository labels[0] paths[0]",
         sets="needs labels paths source_refs artifact_refs",
     ),
 )
@@ -101,6 +101,7 @@ ENTRIES: Final = (
                     "drop_needs": ["task-3"],
                 },
                 optional="priority assignee labels add_needs drop_needs",
+                texts="labels[0]",
                 empty="assignee",
                 sets="labels add_needs drop_needs",
             ),
@@ -271,7 +272,7 @@ ENTRIES: Final = (
                     "label": "money",
                 },
                 optional="space_id state assignee actor label",
-            ),
+            )._replace(texts="after snapshot label"),
         ),
     ),
     Entry(

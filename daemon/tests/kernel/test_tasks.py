@@ -260,6 +260,20 @@ def test_only_the_assignee_may_claim(tasks: Tasks) -> None:
     assert agent.next()["task"]["task_id"] == task["task_id"]
 
 
+def test_a_task_can_be_anybodys_again(tasks: Tasks) -> None:
+    """An empty assignee is nobody; labels and priority change too, and the event says so."""
+    agent = tasks.another("builder")
+    task = tasks.create(assignee=agent.actor)
+    changed = tasks.ok(
+        "update", {"task_id": task["task_id"], "assignee": "", "priority": 0, "labels": ["urgent"]}
+    )
+    assert ("assignee" in changed, changed["priority"], changed["labels"]) == (False, 0, ["urgent"])
+    assert tasks.next()["task"]["task_id"] == task["task_id"]
+    problem = agent.refused("update", {"task_id": task["task_id"], "priority": 1})
+    assert kind(problem) == "forbidden"
+    assert kind(tasks.refused("update", {"task_id": task["task_id"]})) == "invalid"
+
+
 def test_an_observer_claims_nothing(tasks: Tasks) -> None:
     """It sees the task, and is refused it; `next` finds it nothing."""
     task, agent = tasks.create(), tasks.another("watcher", "observer")

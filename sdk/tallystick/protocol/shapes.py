@@ -44,6 +44,16 @@ Identifier = Annotated[
         )
     ),
 ]
+IdentifierOrNone = Annotated[
+    str,
+    Meta(
+        pattern=_worded(
+            rf"^[\x21-\x7e]{{0,{limits.IDENTIFIER_BYTES_MAX}}}\Z",
+            f"an identifier (1 to {limits.IDENTIFIER_BYTES_MAX} visible ASCII characters, no space), or empty "
+            "for none",
+        )
+    ),
+]
 Selector = Annotated[
     str,
     Meta(

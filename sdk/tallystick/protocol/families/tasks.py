@@ -26,6 +26,7 @@ from tallystick.protocol.records import Page, Ranges, Record
 from tallystick.protocol.shapes import (
     DisplayName,
     Identifier,
+    IdentifierOrNone,
     Identifiers,
     Label,
     LeaseTermSeconds,
@@ -214,7 +215,7 @@ class TallystickTaskUpdateArgs(Args, frozen=True, kw_only=True):
 
     task_id: Identifier
     priority: Priority | UnsetType = UNSET
-    assignee: Identifier | Literal[""] | UnsetType = UNSET
+    assignee: IdentifierOrNone | UnsetType = UNSET
     labels: Labels | UnsetType = UNSET
     add_needs: Needs | UnsetType = UNSET
     drop_needs: Needs | UnsetType = UNSET
