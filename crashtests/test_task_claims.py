@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -134,3 +135,34 @@ def test_each_task_is_claimed_once_and_done_once(home: Home, kills: int) -> None
     for task, needed in needs.items():
         assert all(at["done", each] < at["claimed", task] for each in needed)
     daemon.stop()
+
+
+def test_a_waiter_is_woken_by_what_makes_a_task_ready(home: Home) -> None:
+    """By a task that is created, and by one that a receipt unlocks: long before its wait is over."""
+    daemon = home.start()
+    with client_of(home) as client, client_of(home) as waiting:
+        project = client.project_create("kitchen").value
+        space = client.space_create(project, "taps").value
+        first = woken(waiting, project.project_id, lambda: client.task_create(space, "first"))
+        client.task_create(space, "last", needs=[first.task])
+        last = woken(waiting, project.project_id, lambda: client.task_done(first, "it is tight"))
+        assert (first.task.title, last.task.title) == ("first", "last")
+    daemon.stop()
+
+
+def woken(waiting: Client, project: str, make: Callable[[], object]) -> Any:
+    """What a client that waits for a task is given once it was made; the wait would be twice as long."""
+    taken: list[Any] = []
+    begun = threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        taken.append(waiting.task_next(project, wait_ms=int(DEADLINE_SECONDS * 400)).value)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    begun.wait()
+    make()
+    thread.join(DEADLINE_SECONDS / 5)
+    assert not thread.is_alive(), "it was not woken"
+    return taken[0]

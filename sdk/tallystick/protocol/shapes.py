@@ -49,8 +49,7 @@ IdentifierOrNone = Annotated[
     Meta(
         pattern=_worded(
             rf"^[\x21-\x7e]{{0,{limits.IDENTIFIER_BYTES_MAX}}}\Z",
-            f"an identifier (1 to {limits.IDENTIFIER_BYTES_MAX} visible ASCII characters, no space), or empty "
-            "for none",
+            f"an identifier of at most {limits.IDENTIFIER_BYTES_MAX} visible ASCII characters, or empty",
         )
     ),
 ]
