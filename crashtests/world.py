@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple
 
 import artifacts
+import held_tasks
 import pipelines
 from harness.dumps import Dump, dump_copy
 from harness.home import Home
@@ -277,6 +278,11 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
     others |= _for_speakers(client, project, space, question, evidence)
     others |= artifacts.made(client)
     others |= pipelines.made(client, project)
+    next_spaces = {
+        situation: make_space(client, project, f"next {situation}".replace(" ", "-")).space_id
+        for situation in ("ready", "lapsed lease")
+    }
+    others |= held_tasks.made(client, project, space.space_id, next_spaces)
     _for_next(client, worker, project, space, assembly, others)
     others |= _for_decisions(client, project, space)
     others |= _for_erasure(client, project, space, others["carried's artifact"])

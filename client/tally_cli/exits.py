@@ -18,6 +18,7 @@ class Exit(IntEnum):
     NOT_STARTED = 6
     ASSISTANT_FAILED = 7
     LOCAL_FILE = 8
+    NOTHING_READY = 14
     FAULT = 70
     INTERRUPTED = 130
     PIPE_CLOSED = 141
@@ -33,6 +34,7 @@ MEANING: dict[Exit, str] = {
     Exit.NOT_STARTED: "A daemon was started and refused to run. Its own words and exit code are shown.",
     Exit.ASSISTANT_FAILED: "The assistant could not be loaded, raised an error, or lost its lease.",
     Exit.LOCAL_FILE: "A file of this user cannot be used: keys, cursors, the log, one named here, or stdout.",
+    Exit.NOTHING_READY: "No task can be claimed now. Nothing was claimed.",
     Exit.FAULT: "A fault of tally itself. TALLY_DEBUG=1 shows where.",
     Exit.INTERRUPTED: "Interrupted from the keyboard.",
     Exit.PIPE_CLOSED: "Whoever read the output has gone.",

@@ -50,6 +50,7 @@ VERBS: Final = {
     "show": Verb("showing", "Show any object by its id."),
     "events": Verb("events", "Print what happened in a project, or follow it."),
     "ask": Verb("asking", "Ask a question, and let an assistant answer it."),
+    "task": Verb("tasks", "Say what is to be done, take it, and end it with a receipt."),
     "invocation": Verb("invocations", "List, show, run, retry and cancel what assistants were asked to do."),
     "serve": Verb("serving", "Run an assistant on invocations as they come."),
     "call": Verb("commands", "Call any operation of the protocol by its name."),

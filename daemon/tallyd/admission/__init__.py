@@ -23,6 +23,8 @@ invoke                  as write_space, for the invocation's space
 write_realm,            the owner
 write_project,
 operator, owner
+holder                  the actor that made the claim which the arguments show, while it may write in the
+                        task's space; whether the claim is still current is state, and judged later
 worker_claim            the owner; agents that are bound to the deployment and write in the space
 worker_next             the owner; agents that are bound to every deployment named
 worker_fenced           the channel on which the attempt was claimed, while it might still claim it; its fence

@@ -14,9 +14,10 @@ from typing import Final
 import msgspec
 
 from tallyd.admission.access import CONTRIBUTE, EVERYTHING, Rights, is_member, rights, writes_somewhere
-from tallyd.ledger import agents, attempts, ids
+from tallyd.ledger import agents, attempts, claims, ids
 from tallyd.ledger.agents import AgentRow
 from tallyd.ledger.attempts import AttemptRow, InvocationRow
+from tallyd.ledger.claims import ClaimRow, TaskRow
 from tallyd.ledger.view import ProjectRow, SpaceRow, View
 from tallystick.protocol.arguments import AttemptArgs
 from tallystick.protocol.envelope import AnyRequest
@@ -48,6 +49,9 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     project: ProjectRow | None = None
     invocation: InvocationRow | None = None
     attempt: AttemptRow | None = None
+    task: TaskRow | None = None
+    claim: ClaimRow | None = None
+    """The claim that speaks, whether it is current or not, and its task."""
     agent: AgentRow | None = None
     """None for the owner, who may do everything."""
 
@@ -193,6 +197,27 @@ _SPACE_MODES: Final[dict[Mode, tuple[Callable[[str], Callable[[Rights], bool]], 
 """Which rights these modes ask for, and who has them, in words."""
 
 
+def _holder(view: View, request: AnyRequest, speaker: Speaker, admission: Admission) -> Admission:
+    """The actor that made the claim that the arguments name, while it may write where the task stands; for
+    anybody else the claim is not there. Whether it is still current is seen later: what it did is answered to
+    it afterwards too.
+    """
+    missing = not_found("claim", "the one that claim_id names")
+    claim = claims.by_secret(view, str(getattr(request.args, "claim_id")))  # noqa: B009
+    if claim is None or claim.actor != speaker.actor:
+        raise missing
+    task = claims.task_at(view, claim.task)
+    assert task is not None, "a claim without its task"
+    space = view.space_at(task.space)
+    assert space is not None, "a task without its space"
+    if admission.project is None or space.project != admission.project.position:
+        raise missing
+    named = getattr(request.args, "task_id")  # noqa: B009
+    if named != task.task_id or not admission.rights(view, space).may(request.operation.name):
+        raise missing
+    return msgspec.structs.replace(admission, task=task, claim=claim)
+
+
 def _claim(view: View, request: AnyRequest, _speaker: Speaker, admission: Admission) -> Admission:
     """The owner, and an agent for the deployments that are bound to it, in spaces where it may write. For
     anybody else the invocation is ``not-found``.
@@ -285,6 +310,7 @@ MODES: Final[dict[Mode, ModeCheck]] = {
     Mode.WRITE_PROJECT: _owner,
     Mode.OPERATOR: _owner,
     Mode.OWNER: _owner,
+    Mode.HOLDER: _holder,
     Mode.WORKER_CLAIM: _claim,
     Mode.WORKER_NEXT: _next,
     Mode.WORKER_FENCED: _fenced,

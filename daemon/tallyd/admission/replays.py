@@ -7,14 +7,16 @@ A replay is judged by what the actor may now, not by what it could when the comm
   through another object.
 * A worker gets the receipts of its attempt while that attempt is current. The command that ended an attempt
   is answered to that attempt afterwards too: a reply that was lost on the way must be recoverable.
-* A claim is answered again while the attempt that it made is current.
+* A claim, of an invocation or of a task, is answered again while what it made is current.
+* What a holder did under its claim is answered again while the claim is current; the command that ended it,
+  always.
 """
 
 from __future__ import annotations
 
 from tallyd.admission.prelude import Admission, check_space, may_claim
 from tallyd.admission.visibility import shows
-from tallyd.ledger import attempts
+from tallyd.ledger import attempts, claims
 from tallyd.ledger.attempts import AttemptRow, InvocationRow
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.view import View
@@ -33,6 +35,7 @@ def authorize_replay(
     """
     if request.operation.socket is not Socket.WORKER:
         _authorize_client(view, first, request, admission)
+        _authorize_holder(view, first, admission)
         return None
     if admission.attempt is None:
         _authorize_claim(view, first, admission)
@@ -49,6 +52,15 @@ def _authorize_client(view: View, first: LogRow, request: AnyRequest, admission:
         space = view.space_at(first.stream)
         if space is not None:
             check_space(view, request, admission, space)
+
+
+def _authorize_holder(view: View, first: LogRow, admission: Admission) -> None:
+    claim = admission.claim or claims.made_by(view, first)
+    if claim is None or claim.is_current(view) or claim.ending == first.position:
+        return
+    task = claims.task_at(view, claim.task)
+    assert task is not None, "a claim without its task"
+    raise claims.refuse(view, task, "this claim is no longer the current one")
 
 
 def _authorize_claim(view: View, first: LogRow, admission: Admission) -> None:

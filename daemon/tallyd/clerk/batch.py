@@ -35,7 +35,7 @@ from tallyd.clerk.command import CommandRunner, FencedRead, FirstStep, Handler, 
 from tallyd.clerk.hooks import AFTER_COMMIT, BEFORE_COMMIT, Hooks, NoHooks
 from tallyd.clerk.members import Answer, Member, problem_answer
 from tallyd.clerk.refusals import RefusalMeter
-from tallyd.ledger import attempts, log
+from tallyd.ledger import attempts, claims, log
 from tallyd.ledger.transaction import Transaction
 from tallyd.store.ambient import Ambient
 from tallystick.protocol import limits
@@ -183,12 +183,15 @@ class Clerk:
         self._restore_leases()
 
     def _restore_leases(self) -> None:
-        """At start, and after a lost transaction: a running attempt without a lease gets its full term
-        anew.
+        """At start, and after a lost transaction: a running attempt or claim without a lease gets its full
+        term anew.
         """
         for attempt in attempts.running(self._tx):
             if not self._tx.leases.known(attempt.invocation):
                 self._tx.leases.renew(attempt.invocation, attempt.term_seconds)
+        for claim in claims.running(self._tx):
+            if not self._tx.claim_leases.known(claim.task):
+                self._tx.claim_leases.renew(claim.task, claim.term_seconds)
 
     # --- between batches ------------------------------------------------------------------------------------
     @property

@@ -28,7 +28,7 @@ from tallyd.families.shared.family import Family, read, write
 from tallyd.families.shared.lists import Rows, page_of, withholder
 from tallyd.families.shared.objects import ContributionRow, RelationRow, refuse_unreachable
 from tallyd.families.shared.results import Served, check_open, check_revision, optional, space_in
-from tallyd.ledger import events, ids, pages, skeleton, times
+from tallyd.ledger import calls, events, ids, pages, skeleton, times
 from tallyd.ledger.calls import Disposal
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Event, Transaction
@@ -241,8 +241,7 @@ def note(
         )
     )
     if not row.of_relation:
-        assert tx.calls is not None, "whoever made this transaction did not set its calls"
-        for disposed in tx.calls.disposed:
+        for disposed in calls.of(tx).disposed:
             disposed(tx, Disposal(space, target.position, kind.done, row.position))
     return space
 

@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 
 class Leases:
-    """Deadlines of the running attempts, by the invocation's position. Used by the clerk alone."""
+    """Deadlines of the running attempts, by the invocation's position; and, in another one, of the running
+    claims, by the task's. Changed by the clerk alone; a reader may ask about one position.
+    """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -35,6 +37,21 @@ class Leases:
 
     def live(self, invocation: int) -> bool:
         return self.remaining_seconds(invocation) > 0.0
+
+    def heard_seconds_ago(self, invocation: int) -> float | None:
+        """Seconds since its worker was last heard of; None where there is no lease."""
+        running = self._running.get(invocation)
+        return None if running is None else max(0.0, self._monotonic() - (running[1] - running[0]))
+
+    def lapsed(self) -> list[int]:
+        """Those whose lease ran out, and which nobody ended."""
+        now = self._monotonic()
+        return [position for position, (_, ends) in list(self._running.items()) if ends <= now]
+
+    def next_lapse_seconds(self) -> float | None:
+        """Seconds until the next of the leases that live runs out; None where none lives."""
+        now = self._monotonic()
+        return min((ends - now for _, ends in self._running.values() if ends > now), default=None)
 
     def __len__(self) -> int:
         return len(self._running)

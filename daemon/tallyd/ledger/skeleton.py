@@ -14,6 +14,7 @@ kind    number                where the body was erased
 ``n``   body of a name, text  ``"[erased]"``
 ``o``   body of an object     ``{}``
 ``a``   attempt               (an attempt's id is derived when its claim is served, and is never stored)
+``c``   claim                 (the same of a task's claim)
 ``e``   erasure               (how far it is, as it is when the reply is given)
 ``m``   body, member          ``"[erased]"`` (a text in the body's data part, by its path: ``12.reason``)
 ======= ===================== ==========================================
@@ -30,9 +31,10 @@ PARTS: Final = b"p"
 NAME: Final = b"n"
 OBJECT: Final = b"o"
 ATTEMPT: Final = b"a"
+CLAIM: Final = b"c"
 ERASURE: Final = b"e"
 MEMBER: Final = b"m"
-_NO_BODY: Final = frozenset({ATTEMPT, ERASURE})
+_NO_BODY: Final = frozenset({ATTEMPT, CLAIM, ERASURE})
 
 ERASED: Final = {
     PARTS: b'[{"media_type":"application/x.kovee.redacted","text":""}]',

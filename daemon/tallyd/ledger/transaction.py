@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 
 from tallyd.ledger import log, skeleton, times
-from tallyd.ledger.calls import Calls
 from tallyd.ledger.leases import Leases
 from tallyd.ledger.log import Log
 from tallyd.ledger.view import ProjectRow, Sealed, SpaceRow, Value, View
@@ -104,6 +103,7 @@ class Transaction(View):
         )
         self.log = log_
         self.leases = leases
+        self.claim_leases = Leases(ambient.monotonic)
         self._ambient = ambient
         self._new_uuid = Uuid7(lambda: self.wall_ms() * NS_A_MS, ambient.random)
         self._projects: dict[str, ProjectRow] = {}
@@ -113,8 +113,6 @@ class Transaction(View):
         """Idempotency keys used in this batch: their rows may still be in the writer's buffer."""
         self.no_room_for_agent: Callable[[int], str | None] = lambda _others: None
         """Why one more agent beside so many could not be served. Set by whoever serves them."""
-        self.calls: Calls[Transaction] | None = None
-        """What families do in each other's rows. Set by whoever makes the transaction."""
         self.begin_command("", "", None)
 
     # --- one command ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import msgspec
 
 from tallyd.ledger import ids, log, skeleton
 from tallyd.ledger.cursors import Cursors
+from tallyd.ledger.leases import Leases
 from tallyd.ledger.orders import SENSITIVE, Orders
 from tallyd.store.bodies import BodyDamaged, BodyStore, ObjectKeys, mac
 from tallyd.store.identity import Identity
@@ -143,6 +144,12 @@ class View:
         self.orders = Orders()
         self.event_checks: tuple[EventCheck, ...] | None = None
         """Set by whoever makes the view. None is a defect and not "no rules": no event is shown by it."""
+        self.claim_leases = Leases(lambda: 0.0)
+        """The leases of the running claims. Set by whoever makes the view; until then it knows of none."""
+        self.calls: object = None
+        """What families do in each other's rows, and ask of each other (``ledger.calls.of``). Set by whoever
+        makes the view.
+        """
         self.sensitive: list[str] = []
         """Sensitive objects that this read looked at. An access record of them is durable before the read is
         served."""
@@ -251,6 +258,9 @@ class View:
         if kind == skeleton.ATTEMPT:
             invocation, ordinal, epoch = number.decode().split(".")
             return b'"%b"' % self.attempt_id(int(invocation), int(ordinal), int(epoch)).encode()
+        if kind == skeleton.CLAIM:
+            task, ordinal, epoch = number.decode().split(".")
+            return b'"%b"' % self.claim_id(int(task), int(ordinal), int(epoch)).encode()
         if kind == skeleton.ERASURE:
             row = self.one("SELECT state FROM erasures WHERE position = ?", int(number))
             assert row is not None, "an erasure without its row"
@@ -292,6 +302,11 @@ class View:
         """
         said = log.framed(self.resource_at(invocation).encode(), b"%d" % ordinal, b"%d" % epoch)
         return "att-" + mac(self.keys.attempts, b"tallystick attempt v1" + said).hex()[:32]
+
+    def claim_id(self, task: int, ordinal: int, epoch: int) -> str:
+        """The secret id of a task's claim; derived as an attempt's is."""
+        said = log.framed(b"%d" % task, b"%d" % ordinal, b"%d" % epoch)
+        return "claim-" + mac(self.keys.attempts, b"task claim v1" + said).hex()[:32]
 
     def project_cursor(self, project: int, sequence: int) -> str:
         """The cursor just after an event of a project, in this epoch."""

@@ -52,6 +52,7 @@ from tallyd.service.read_turns import ReadTurns
 from tallyd.service.reads import Reads
 from tallyd.service.ready import Readiness
 from tallyd.service.records import AccessRecords
+from tallyd.service.steps import take_steps
 from tallyd.service.tasks import Tasks
 from tallyd.service.wiring import WIRING
 from tallyd.store.ambient import Ambient
@@ -110,6 +111,7 @@ class Daemon:
         self._leases = Leases(ambient.monotonic)
         self._hooks: Hooks = options.hook or NoHooks()
         self._clerk = self._make_clerk()
+        take_steps(self._clerk, WIRING.steps)
         self._checkpointer = Checkpointer(store)
         self._driver = Driver(self._clerk, store, self._gate, self._checkpointer.committed)
         self._reader = LoopReader(self._new_reader())
@@ -278,6 +280,7 @@ class Daemon:
             lambda: self._log.now_ms(self._ambient.wall_ms()),
         )
         view.orders, view.event_checks = self._options.settings.as_orders(), WIRING.event_checks
+        view.calls, view.claim_leases = WIRING.calls, self._tx.claim_leases
         return Reader(view, self._gate)
 
     def stop(self) -> None:
@@ -418,7 +421,7 @@ class Daemon:
             connections=self._door.connections,
             queued_commands=self._commands.queued,
             waiters=self.waiters,
-            leases=len(self._leases),
+            leases=len(self._leases) + len(self._tx.claim_leases),
             stopping=self._commands.stopping,
         )
 

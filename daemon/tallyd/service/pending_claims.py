@@ -63,9 +63,9 @@ class PendingClaims:
         """The reply, when there is something to do or the time is over. What the clerk may yet claim for a
         client that is gone is found by the same key, or runs out.
         """
-        args = command.request.args
-        claim = PendingClaim(command, frozenset((*pending.names(args), command.speaker.actor)))
-        ends = trio.current_time() + pending.wait_ms(args) / 1000
+        request = command.request
+        claim = PendingClaim(command, frozenset((*pending.names(request), command.speaker.actor)))
+        ends = trio.current_time() + pending.wait_ms(request.args) / 1000
         self._claims[claim] = None
         try:
             self._commands.submit(command, claim)

@@ -10,7 +10,7 @@ import msgspec
 from tallyd.clerk import FencedRead, FirstStep, Unfinished
 from tallyd.clerk import Handler as CommandHandler
 from tallyd.families import Family, all_families
-from tallyd.families.shared.family import FencedReadHandler, Handler, Key, WriteHandler, handlers_of
+from tallyd.families.shared.family import FencedReadHandler, Handler, Key, Step, WriteHandler, handlers_of
 from tallyd.ledger.calls import Calls
 from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import EventCheck
@@ -26,6 +26,8 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: Mapping[Key, Unfinished]
     fenced_reads: Mapping[Key, FencedRead]
     event_checks: tuple[EventCheck, ...]
+    steps: tuple[Step, ...]
+    """What the start does before the daemon is ready."""
     calls: Calls[Transaction]
 
 
@@ -42,9 +44,14 @@ def wiring() -> Wiring:
         unfinished={key: each.unfinished for key, each in writes.items() if each.unfinished is not None},
         fenced_reads={key: each.run for key, each in handlers.items() if isinstance(each, FencedReadHandler)},
         event_checks=tuple(each.event_shown for each in families if each.event_shown is not None),
+        steps=tuple(each.at_start for each in families if each.at_start is not None),
         calls=Calls(
             disposed=tuple(each.disposed for each in families if each.disposed is not None),
             gated=tuple(each.gated for each in families if each.gated is not None),
+            claimed=tuple(each.claimed for each in families if each.claimed is not None),
+            claim_ended=tuple(each.claim_ended for each in families if each.claim_ended is not None),
+            in_the_way=tuple(each.in_the_way for each in families if each.in_the_way is not None),
+            holds=tuple(each.holds for each in families if each.holds is not None),
         ),
     )
 

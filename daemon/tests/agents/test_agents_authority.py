@@ -56,6 +56,7 @@ PATTERNS: Final = {
     "owner": {OWNER, OWNER_IN_PROJECT},
     "worker_claim": {CLAIMERS},
     "worker_next": {EVERYBODY},
+    "holder": {NOBODY},
     "worker_fenced": {NOBODY},
 }
 """By the mode that the registry gives an operation, what its entry may say of agents."""

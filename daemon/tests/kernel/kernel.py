@@ -31,6 +31,7 @@ from tallyd.readers.reads import Reader, Seen
 from tallyd.service.answers import done, refused, served
 from tallyd.service.bootstrap import adoption, bootstrap
 from tallyd.service.host import DaemonHost
+from tallyd.service.steps import take_steps
 from tallyd.service.wiring import WIRING
 from tallyd.store.opening import open_store
 from tallyd.store.store import Store
@@ -107,6 +108,7 @@ class Kernel:
             first_steps=WIRING.first_steps,
             unfinished=WIRING.unfinished,
         )
+        take_steps(self.clerk, WIRING.steps)
         self.gate = Gate()
         self.reader = self._new_reader()
         self.vault = Vault(self.paths.data_dir, store.disk)
@@ -121,6 +123,7 @@ class Kernel:
     def _new_reader(self) -> Reader:
         view = View(self.store.reader(), self.store.keys, self.store.identity, self.ambient.wall_ms)
         view.event_checks = WIRING.event_checks
+        view.calls, view.claim_leases = WIRING.calls, self.tx.claim_leases
         return Reader(view, self.gate)
 
     def _no_daemon(self) -> Any:

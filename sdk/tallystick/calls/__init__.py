@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from tallystick.calls import reactions as reactions
     from tallystick.calls import service as service
     from tallystick.calls import snapshots as snapshots
+    from tallystick.calls import tasks as tasks
     from tallystick.calls import work as work
 
 __all__ = [

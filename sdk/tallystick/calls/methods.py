@@ -28,6 +28,7 @@ class ClientMethods(
     calls.erasure.ErasureMethods,
     calls.artifacts.ArtifactsMethods,
     calls.decisions.DecisionsMethods,
+    calls.tasks.TasksMethods,
 ):
     """The methods of ``Client`` and ``TrioClient``."""
 
@@ -40,5 +41,6 @@ class WorkerMethods(
     calls.work.WorkWorkerMethods,
     calls.emissions.EmissionsWorkerMethods,
     calls.decisions.DecisionsWorkerMethods,
+    calls.tasks.TasksWorkerMethods,
 ):
     """The methods of ``WorkerClient`` and ``TrioWorkerClient``."""

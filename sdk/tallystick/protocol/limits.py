@@ -67,6 +67,44 @@ PATH_BYTES_MAX: Final = 512
 """One path in a repository, in UTF-8."""
 PLACE_PATH_ITEMS_MAX: Final = 64
 """The paths of one place."""
+LABEL_CHARS_MAX: Final = 128
+"""A label of a task, or what a session calls itself."""
+TASK_LABELS_MAX: Final = 16
+"""Labels of one task."""
+TASKS_NEEDED_MAX: Final = 64
+"""Tasks that one task needs, named in one request."""
+TASKS_NEEDING_MAX: Final = 1_024
+"""Tasks that need one task: its end touches each of them."""
+TASK_PRIORITY_LAST: Final = 4
+"""Priorities go from 0, which is first, to this."""
+TASK_PRIORITY: Final = 2
+"""A task's priority, where none is named."""
+TASK_ATTEMPTS_MAX: Final = 100
+"""The most failures that a task may be allowed before it is failed."""
+TASK_ATTEMPTS: Final = 3
+"""The failures that a task is allowed, where no number is named."""
+TASK_TAKEOVERS_MAX: Final = 5
+"""After so many takeovers in a row a task waits for a steward."""
+TASK_TERM_SECONDS: Final = 900
+"""A claim's term, where none is named: a timer renews it at a third."""
+TASK_TERM_SECONDS_BARE: Final = 3_600
+"""The term that the CLI names where nothing renews the claim by itself."""
+TASKS_READY_MAX: Final = 100
+"""Items of one answer to ``tallystick_task_ready``."""
+TASK_NOTES_SHOWN_MAX: Final = 16
+"""Notes that a task names, the newest; and that a takeover hands over."""
+TASK_NOTES_BYTES_MAX: Final = 256 * 1_024
+"""Bytes of the notes that a takeover hands over; older ones are named alone."""
+TASKS_UNLOCKED_SHOWN_MAX: Final = 256
+"""Tasks that the end of one made ready, named in its reply; all are counted."""
+TASKS_VISITED_MAX: Final = 10_000
+"""Tasks looked at for a circle of needs; beyond it the need is refused."""
+TASK_SPACES_MAX: Final = 256
+"""Spaces of a project that one look for a task goes through; beyond it name a space."""
+CLAIMS_OF_ACTOR_MAX: Final = 256
+"""Tasks that one actor may hold at a time."""
+CLAIMS_FENCED_AT_ONCE_MAX: Final = 256
+"""Claims of an earlier epoch that one step of a start ends."""
 
 DECISION_KEY_CHARS_MAX: Final = 128
 """A decision's key, its dots included."""

@@ -66,6 +66,8 @@ class Mode(StrEnum):
     """Whoever may write in some space, for uploads of their own: an upload stands in no space."""
     INVOKE = "invoke"
     OPERATOR = "operator"
+    HOLDER = "holder"
+    """The actor that made a claim and may still write in its space, showing the claim's id."""
     WORKER_CLAIM = "worker_claim"
     WORKER_NEXT = "worker_next"
     WORKER_FENCED = "worker_fenced"

@@ -125,6 +125,7 @@ RECOVERY: Final[dict[Kind, tuple[str, type[Struct]]]] = {
 
 EXT_HEAD: Final = "dev.tallystick.head"
 EXT_LEASE: Final = "dev.tallystick.lease"
+EXT_HOLDER: Final = "dev.tallystick.holder"
 EXT_EPOCH: Final = "dev.tallystick.epoch"
 EXT_OUTCOME: Final = "dev.tallystick.outcome"
 EXT_DISK: Final = "dev.tallystick.disk"
@@ -273,9 +274,9 @@ def stale_revision(current_revision: int, detail: str, head: Mapping[str, object
     return _refusal(Kind.STALE_REVISION, detail, ext)
 
 
-def stale_lease(detail: str) -> Refusal:
-    """The attempt that speaks is not the current one."""
-    return _refusal(Kind.STALE_LEASE, detail)
+def stale_lease(detail: str, ext: Mapping[str, object] | None = None) -> Refusal:
+    """The attempt or claim that speaks is not the current one, or another has what it wants."""
+    return _refusal(Kind.STALE_LEASE, detail, ext)
 
 
 def invocation_ended(detail: str, state: str) -> Refusal:

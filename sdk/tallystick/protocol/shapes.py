@@ -44,6 +44,15 @@ Identifier = Annotated[
         )
     ),
 ]
+IdentifierOrNone = Annotated[
+    str,
+    Meta(
+        pattern=_worded(
+            rf"^[\x21-\x7e]{{0,{limits.IDENTIFIER_BYTES_MAX}}}\Z",
+            f"an identifier of at most {limits.IDENTIFIER_BYTES_MAX} visible ASCII characters, or empty",
+        )
+    ),
+]
 Selector = Annotated[
     str,
     Meta(
@@ -62,6 +71,15 @@ Repository = Annotated[str, Meta(min_length=1, max_length=limits.REPOSITORY_CHAR
 """A repository's label; which characters may stand in it is checked by ``places``."""
 PlacePath = Annotated[str, Meta(min_length=1, max_length=limits.PATH_BYTES_MAX)]
 """A path in a repository; its bytes and segments are checked by ``places``."""
+Label = Annotated[
+    str,
+    Meta(
+        pattern=_worded(
+            rf"^[^\x00-\x1f\x7f]{{1,{limits.LABEL_CHARS_MAX}}}\Z",
+            f"a label: 1 to {limits.LABEL_CHARS_MAX} characters, no control character",
+        )
+    ),
+]
 ModelPrompt = Annotated[str, Meta(min_length=1, max_length=limits.MODEL_PROMPT_SCALARS_MAX)]
 ModelSystem = Annotated[str, Meta(max_length=limits.MODEL_SYSTEM_SCALARS_MAX)]
 Cursor = Annotated[str, Meta(min_length=1, max_length=limits.CURSOR_CHARS_MAX)]

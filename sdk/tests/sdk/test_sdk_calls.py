@@ -34,6 +34,7 @@ from tallystick.calls import (
     reactions,
     service,
     snapshots,
+    tasks,
     work,
 )
 from tallystick.client import Client, WorkerClient
@@ -53,6 +54,7 @@ from tallystick.protocol.registry import BY_SOCKET
 
 HEX = "0" * 64
 SPACE = SpaceRef("proj-1", "space-1", "branch-1")
+HELD = tasks.ClaimRef("proj-1", "task-1", "claim-1")
 REF = ObjectRef(object_ref="contrib-1", revision=1, digest=HEX)
 
 MANIFEST = Manifest(
@@ -568,6 +570,63 @@ CLIENT: dict[str, list[Build]] = {
         artifacts.artifact_list,
         partial(artifacts.artifact_list, state="available", limit=3, after="a", snapshot="s"),
     ],
+    "task_create": [
+        partial(tasks.task_create, SPACE, "tighten the tap"),
+        partial(
+            tasks.task_create,
+            SPACE,
+            "tighten the tap",
+            brief="at night",
+            priority=0,
+            needs=["task-1"],
+            labels=["taps"],
+            assignee="prin-owner",
+            repository="example.com/house",
+            paths=["kitchen"],
+            reserve=True,
+            attempts_max=2,
+            source_refs=[REF],
+            artifact_refs=["art-1"],
+            classification_ref="c",
+        ),
+    ],
+    "task_update": [
+        partial(tasks.task_update, "proj-1", "task-1", priority=0, assignee="", labels=["taps"]),
+        partial(tasks.task_update, "proj-1", "task-1", add_needs=["task-2"], drop_needs=["task-3"]),
+    ],
+    "task_cancel": [partial(tasks.task_cancel, "proj-1", "task-1", "not_wanted")],
+    "task_reopen": [partial(tasks.task_reopen, "proj-1", "task-1", "wanted")],
+    "task_free": [partial(tasks.task_free, "proj-1", "task-1", "silent")],
+    "task_note": [partial(tasks.task_note, "proj-1", "task-1", "worn", source_refs=[REF])],
+    "task_claim": [
+        partial(tasks.task_claim, "proj-1", "task-1"),
+        partial(tasks.task_claim, "proj-1", "task-1", term_seconds=60, label="ci-4"),
+    ],
+    "task_next": [
+        partial(tasks.task_next, "proj-1", wait_ms=5),
+        partial(tasks.task_next, "proj-1", space_id="space-1", wait_ms=5, term_seconds=60, label="ci-4"),
+    ],
+    "task_renew": [partial(tasks.task_renew, HELD)],
+    "task_done": [partial(tasks.task_done, HELD, "tight", source_refs=[REF], artifact_refs=["art-1"])],
+    "task_fail": [partial(tasks.task_fail, HELD, "no spanner", retryable=True)],
+    "task_release": [partial(tasks.task_release, HELD), partial(tasks.task_release, HELD, "half done")],
+    "task_show": [partial(tasks.task_show, "proj-1", "task-1")],
+    "task_list": [
+        partial(tasks.task_list, "proj-1"),
+        partial(
+            tasks.task_list,
+            "proj-1",
+            space_id="space-1",
+            state="ready",
+            assignee="prin-owner",
+            actor="prin-owner",
+            label="taps",
+            limit=3,
+            after="a",
+            snapshot="s",
+        ),
+    ],
+    "task_ready": [partial(tasks.task_ready, "proj-1", space_id="space-1", limit=3)],
     "artifact_upload_begin": [
         partial(artifacts.artifact_upload_begin, HEX, 3),
         partial(
@@ -625,6 +684,7 @@ WORKER: dict[str, list[Build]] = {
     "application_event_emit": [
         partial(emissions.application_event_emit, claim(), "org.example.mended.v1", {"taps": [None]})
     ],
+    "task_create": [partial(attempts.as_worker(tasks.task_create), claim(), SPACE, "tighten the tap")],
     "model_complete": [
         partial(complete_by_model, UnkeyedDigestRef(class_="structural_public", value_hex=HEX)),
         partial(complete_by_model, KEYED_DIGEST, system="Be brief.", stable_binding_key="bind-1"),

@@ -27,7 +27,7 @@ from tallyd.families.dispositions import SUPERSEDED, note
 from tallyd.families.shared import objects
 from tallyd.families.shared.objects import refuse_unreachable
 from tallyd.families.shared.results import check_open, check_revision, given, optional
-from tallyd.ledger import ids, skeleton, times
+from tallyd.ledger import calls, ids, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
 from tallystick.protocol import places
@@ -225,9 +225,8 @@ def _proposed_because(
     named: _Named,
 ) -> str | None:
     """Why it may only be proposed, or is; None where it stands at once."""
-    assert tx.calls is not None, "whoever made this transaction did not set its calls"
     of_an_agent = admission.agent is not None or admission.invocation is not None
-    if of_an_agent and tx.calls.is_gated(tx, space, rows.GATE):
+    if of_an_agent and calls.of(tx).is_gated(tx, space, rows.GATE):
         return "gate"
     if any(each.is_signed for each in named.supersedes):
         return "ratified"

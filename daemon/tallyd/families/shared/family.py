@@ -28,7 +28,7 @@ from msgspec import UNSET
 from tallyd.admission import Admission
 from tallyd.families.shared.host import Check, Host, InSlice
 from tallyd.families.shared.results import FileIO, Further, Served
-from tallyd.ledger.calls import Disposed, Gated
+from tallyd.ledger.calls import Claimed, ClaimEnded, Disposed, Gated, Holds, InTheWay
 from tallyd.ledger.transaction import Applied, Idle, Refused, Transaction
 from tallyd.ledger.view import EventCheck, View
 from tallystick.protocol.arguments import Args
@@ -86,7 +86,7 @@ class Outside(Protocol):
 class Pending(msgspec.Struct, Generic[A], frozen=True):
     """A command that may wait until there is something for it to do (``Idle``)."""
 
-    names: Callable[[A], Collection[str]]
+    names: Callable[[Request[A]], Collection[str]]
     """Under which names it is woken, beside its actor's own (``Transaction.wake``)."""
     wait_ms: Callable[[A], int]
 
@@ -214,13 +214,21 @@ class Errand(msgspec.Struct, Generic[T, U], frozen=True, kw_only=True):
 AnyErrand: TypeAlias = Errand[Any, Any]
 
 
+class Step(msgspec.Struct, frozen=True):
+    """A step of the start, as a system command under ``name``. ``do`` returns whether it did anything."""
+
+    name: str
+    do: Callable[[Transaction], bool]
+
+
 # --- a family -----------------------------------------------------------------------------------------------
 class Family(msgspec.Struct, frozen=True, kw_only=True):
     """A family: who answers its operations, and what else it tells.
 
     ``event_shown`` hides events of its objects from who may not see these. ``policies`` and
-    ``classifications`` are queries, of one column, for the names that its rows use. ``disposed`` and
-    ``gated`` are its calls (``ledger.calls``).
+    ``classifications`` are queries, of one column, for the names that its rows use. ``at_start`` is a step
+    that the daemon does, by a system command each time, until there is nothing left for it, before it is
+    ready. ``disposed`` and what follows it are its calls (``ledger.calls``).
     """
 
     operations: tuple[AnyOperation, ...]
@@ -230,8 +238,13 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...] = ()
     policies: tuple[str, ...] = ()
     classifications: tuple[str, ...] = ()
+    at_start: Step | None = None
     disposed: Disposed[Transaction] | None = None
     gated: Gated | None = None
+    claimed: Claimed[Transaction] | None = None
+    claim_ended: ClaimEnded[Transaction] | None = None
+    in_the_way: InTheWay | None = None
+    holds: Holds | None = None
 
     def __post_init__(self) -> None:
         bound = [handler.operation for handler in self.handlers]

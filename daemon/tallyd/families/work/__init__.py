@@ -34,7 +34,9 @@ FAMILY: Final = Family(
         write(
             TALLYSTICK_INVOCATION_NEXT,
             attempts.next_,
-            pending=Pending(names=lambda args: args.deployments, wait_ms=lambda args: args.wait_ms),
+            pending=Pending(
+                names=lambda request: request.args.deployments, wait_ms=lambda args: args.wait_ms
+            ),
         ),
     ),
     errands=(overdue.OVERDUE,),
