@@ -68,6 +68,14 @@ PATH_BYTES_MAX: Final = 512
 PLACE_PATHS_MAX: Final = 64
 """The paths of one place."""
 
+# --- search -----------------------------------------------------------------------------------------------
+WORD_BYTES_MAX: Final = 64
+"""One token of a text, in UTF-8; a longer one is cut."""
+TEXT_WORD_ITEMS_MAX: Final = 4_096
+"""Different tokens of one text; it is found by these, and a hit says that it is not found by all."""
+QUERY_WORD_ITEMS_MAX: Final = 32
+"""Different tokens of one query: each is looked up on every shelf that is asked."""
+
 # --- artifacts --------------------------------------------------------------------------------------------
 ARTIFACT_UPLOAD_BYTES_MAX: Final = 64 * 2**20
 """An artifact that is begun by ``artifact_upload_begin`` (KCP section 8)."""
