@@ -76,6 +76,16 @@ TEXT_WORD_ITEMS_MAX: Final = 4_096
 QUERY_WORD_ITEMS_MAX: Final = 32
 """Different tokens of one query: each is looked up on every shelf that is asked."""
 
+# --- packs ------------------------------------------------------------------------------------------------
+PACK_CHARS_MIN: Final = 400
+"""A pack's first line and its first warning always fit it."""
+PACK_CHARS_MAX: Final = 65_536
+"""A pack is read by a model before it begins to work, as a whole."""
+PACK_VALUE_CHARS_MAX: Final = 200
+"""Of a decision's value, so much stands in a pack."""
+PACK_REASON_CHARS_MAX: Final = 240
+"""Of a decision's reason, so much stands in a pack."""
+
 # --- artifacts --------------------------------------------------------------------------------------------
 ARTIFACT_UPLOAD_BYTES_MAX: Final = 64 * 2**20
 """An artifact that is begun by ``artifact_upload_begin`` (KCP section 8)."""
