@@ -46,6 +46,11 @@ def command(further_objects: int = 0) -> Rows:
     return (insert("log"), insert("idempotency"), insert("ids", 1 + further_objects), insert("outbox"))
 
 
+def told(events: int) -> Rows:
+    """Of a command that tells so many events: a log row, an id and an outbox row of each."""
+    return (insert("log", events), insert("idempotency"), insert("ids", events), insert("outbox", events))
+
+
 def content(number: int = 1) -> Rows:
     """So many pieces of content, with their keys."""
     return (insert("bodies", number), insert("object_keys", number))

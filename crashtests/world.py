@@ -278,6 +278,7 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
     others |= artifacts.made(client)
     others |= pipelines.made(client, project)
     _for_next(client, worker, project, space, assembly, others)
+    others |= _for_decisions(client, project, space)
     others |= _for_erasure(client, project, space, others["carried's artifact"])
     return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts, others)
 
@@ -381,6 +382,32 @@ def _for_speakers(
     relation = client.ask(related).result["relation_id"]
     assert client.ask(react(project, space, "w-react", evidence, "present")).ok
     return {"relation_retract": relation}
+
+
+def decision_args(space: Space, key: str, value: str, **more: object) -> JsonObject:
+    return {"space_id": space.space_id, "key": key, "value": value, "reason": "It is so.", **more}
+
+
+def _for_decisions(client: Wire, project: str, space: Space) -> dict[str, str]:
+    """Two decisions in conflict, of which one rules something out; and a proposal that meets one of two."""
+
+    def decide(name: str, key: str, value: str, **more: object) -> None:
+        args = decision_args(space, key, value, **more)
+        asked = request(CLIENT, "tallystick_decision_record", args, project=project, key=f"w-{name}")
+        made = client.ask(asked).result
+        found[name] = made["decision_id"]
+        found[f"{name}'s contribution"] = made["contribution_ref"]
+
+    found: dict[str, str] = {}
+    brand = [{"key": "tap.brand"}]
+    decide("decision", "tap.kind", "mixer", paths=["sink"], excludes=brand)
+    decide("contesting", "tap.kind", "pillar", paths=["sink"])
+    decide("colour", "tap.colour", "white", paths=["bath"], excludes=brand)
+    decide("black", "tap.colour", "black", paths=["bath/shower"])
+    told = {"paths": ["bath"], "excludes": brand, "proposed": True, "supersedes": [found["colour"]]}
+    decide("proposal", "tap.colour", "chrome", **told)
+    decide("plain-proposal", "tap.handle", "lever", proposed=True)
+    return found
 
 
 def _for_erasure(client: Wire, project: str, space: Space, artifact_id: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ CREATE TABLE decisions (
 ) STRICT;
 CREATE INDEX decisions_standing ON decisions (space, "key") WHERE state = 'standing';
 CREATE INDEX decisions_of_key ON decisions (space, "key", position);
+CREATE INDEX decisions_of_space ON decisions (space, position);
 CREATE UNIQUE INDEX decisions_ratified ON decisions (space, "key", repository, region)
     WHERE state = 'standing' AND ratified_by IS NOT NULL;
 

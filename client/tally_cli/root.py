@@ -41,6 +41,8 @@ VERBS: Final = {
     "say": Verb("contributions", "Append a contribution to a space."),
     "read": Verb("contributions", "Read what was said in a space, and what became of it."),
     "relate": Verb("contributions", "Relate two contributions."),
+    "decide": Verb("decisions", "Record a decision, and hear what contradicts it."),
+    "decisions": Verb("decisions", "List decisions; show, adopt and settle them."),
     "artifact": Verb("artifacts", "Put, get and list files that contributions carry."),
     "withdraw": Verb("dispositions", "Say that something no longer stands."),
     "redact": Verb("erasure", "Erase what a contribution says, for good."),

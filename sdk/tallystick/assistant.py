@@ -29,7 +29,7 @@ What an assistant may read is what its invocation's assembly names: the claim ha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypedDict, TypeVar, Unpack, cast
 
 from tallystick import calls
@@ -41,11 +41,12 @@ if TYPE_CHECKING:
     from tallystick.client import Client, WorkerClient
     from tallystick.protocol.families.context import Assembly
     from tallystick.protocol.families.contributions import Contribution, Relation
+    from tallystick.protocol.families.decisions import Decision
     from tallystick.protocol.families.invocations import Invocation
     from tallystick.protocol.families.work import InvocationClaim, InvocationItem, InvocationProgress
     from tallystick.protocol.ijson import JsonValue
 
-    Done = Contribution | Relation | Assembly
+    Done = Contribution | Relation | Assembly | Decision
 
 T = TypeVar("T")
 
@@ -54,6 +55,7 @@ ASK_HOURS: Final = 24
 _WHO_SPEAKS: Final = ("attempt_id", "fence_epoch")
 _append = calls.attempts.as_worker(calls.contributions.append)
 _relate = calls.attempts.as_worker(calls.contributions.relation_assert)
+_decide = calls.attempts.as_worker(calls.decisions.decision_record)
 _assemble = calls.attempts.as_worker(calls.context.context_assembly_create)
 
 
@@ -68,6 +70,25 @@ class Extra(TypedDict, total=False):
     epistemic_posture: str
     classification_ref: str
     retention_policy_ref: str
+
+
+class DecisionExtra(TypedDict, total=False):
+    """The further arguments of a decision; ``calls.decisions.decision_record`` says what they are."""
+
+    repository: str
+    paths: Sequence[str]
+    proposed: bool
+    origin: str
+    supersedes: Sequence[calls.decisions.AnyDecision]
+    narrows: Sequence[calls.decisions.AnyDecision]
+    depends_on: Sequence[calls.decisions.AnyDecision]
+    excludes: Sequence[Mapping[str, str]]
+    tags: Sequence[str]
+    reversibility: str
+    review_after: str
+    source_refs: Sequence[calls.Named]
+    artifact_refs: Sequence[str]
+    classification_ref: str
 
 
 class Assistant:
@@ -163,6 +184,21 @@ class InvocationContext:
             key = None if operation_key is None else f"{operation_key}.addresses"
             self._step(_relate(self._claim, self.space, "addresses", done, addresses), key)
         return done
+
+    def decide(
+        self,
+        decision_key: str,
+        value: str,
+        reason: str,
+        *,
+        operation_key: str | None = None,
+        **extra: Unpack[DecisionExtra],
+    ) -> Decision:
+        """Record a decision in the invocation's space, once; without an ``operation_key`` the same decision
+        again is the same step. It may only be proposed: its ``state`` says so. Raises as ``contribute`` does.
+        """
+        call = _decide(self._claim, self.space, decision_key, value, reason, **extra)
+        return self._step(call, operation_key)
 
     def relate(
         self,

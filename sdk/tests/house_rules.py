@@ -53,8 +53,16 @@ ROOMS: Final = {
 """The daemon's rooms, and the other rooms that each may use. Admission is one prelude, so whoever judges a
 request by it may ask it."""
 
-SHARED: Final = ("tallystick.protocol", "tallystick.paths", "tallystick.__version__")
-"""What the daemon takes from the SDK: the wire and the places, never a client."""
+SHARED: Final = (
+    "tallystick.protocol",
+    "tallystick.paths",
+    "tallystick.verifying",
+    "tallystick.__version__",
+)
+"""What the daemon takes from the SDK: the wire, the places and the verifier, never a client."""
+
+VERIFIER: Final = "tallystick.verifying"
+"""Where the SDK uses cryptography. Everything else in it starts without."""
 
 TRIO_MODULES: Final = ("tallyd.door", "tallyd.readers", "tallyd.service", "tallystick.trio_client")
 """Where trio lives. Everything else must start without it: it alone costs as much as a whole CLI call may."""
@@ -201,6 +209,8 @@ def _called(node: ast.Call) -> str:
 def _import_fault(module: str, imported: str) -> str | None:
     top = module.partition(".")[0]
     party = imported.partition(".")[0]
+    if module == VERIFIER and party == "cryptography":
+        return None
     if party == "trio":
         return None if _within(module, TRIO_MODULES) else "trio lives in " + ", ".join(TRIO_MODULES)
     if party not in sys.stdlib_module_names and party not in PARTIES[top]:

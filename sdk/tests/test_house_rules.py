@@ -109,6 +109,8 @@ BAD_IMPORTS = [
     ("sdk/tallystick/__init__.py", "from .trio_client import TrioClient"),
     ("sdk/tallystick/client.py", "from tally_cli import main"),
     ("sdk/tallystick/client.py", "import apsw"),
+    ("sdk/tallystick/client.py", "import cryptography"),
+    ("sdk/tallystick/protocol/statements.py", "from cryptography.hazmat.primitives import hashes"),
     ("daemon/tallyd/door/loop.py", "from tallyd.store import keys"),
     ("daemon/tallyd/door/loop.py", "from ..store import keys"),
     ("daemon/tallyd/store/opening.py", "from tallyd.ledger import ids"),
@@ -121,6 +123,8 @@ BAD_IMPORTS = [
 GOOD_IMPORTS = [
     ("client/tally_cli/x.py", "import click\nfrom tallystick import Client\nfrom tally_cli import exits"),
     ("sdk/tallystick/trio_client.py", "import trio"),
+    ("sdk/tallystick/verifying.py", "from cryptography.hazmat.primitives.asymmetric import ec"),
+    ("daemon/tallyd/families/projects/spaces.py", "from tallystick.verifying import verify_signature"),
     ("daemon/tallyd/door/loop.py", "import selectors\nimport trio\nfrom tallystick.protocol import limits"),
     ("daemon/tallyd/families/projects/spaces.py", "from . import shared\nfrom ..ledger import ids"),
     ("daemon/tallyd/service/main.py", "from tallyd.door import loop\nfrom tallystick import paths"),

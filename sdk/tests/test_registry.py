@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -61,10 +61,17 @@ def test_nobody_but_an_operator_does_what_is_an_operators() -> None:
 
 
 def has_member(shape: type[msgspec.Struct], path: str) -> bool:
-    """Whether `shape` has a member at `path`, whose steps are set apart by dots."""
+    """Whether `shape` has a member at `path`, whose steps are set apart by dots, and go into lists."""
     name, _, inner = path.partition(".")
     found = [field for field in msgspec.structs.fields(shape) if field.encode_name == name]
-    return bool(found) and (not inner or has_member(found[0].type, inner))
+    return bool(found) and (not inner or any(has_member(each, inner) for each in structs_in(found[0].type)))
+
+
+def structs_in(type_: Any) -> list[type[msgspec.Struct]]:
+    """The structs that a type is made of."""
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        return [type_]
+    return [found for part in get_args(type_) for found in structs_in(part)]
 
 
 @each_operation

@@ -11,6 +11,7 @@ import click
 from tally_cli.calling import Call, Record, text, verb
 from tally_cli.choosing import projects
 from tally_cli.exits import Exit
+from tally_cli.repository import repository
 from tally_cli.starting import connect, log_path
 from tally_cli.stopping import END_SECONDS_MAX, peer_process, watch
 from tally_cli.trouble import Trouble
@@ -124,9 +125,15 @@ def paths(call: Call) -> None:
     found = {**call.paths._asdict(), "log": log_path(call.paths), "keys": path_for(call.paths, call.actor)}
     copies = _sizes(migration_copies(call.paths.database))
     if call.printer.as_json:
-        call.printer.object({**found, "copies": [{"path": path, "bytes": size} for path, size in copies]})
+        around = repository()
+        told = {"repository": None if around is None else around._asdict()}
+        sizes = [{"path": path, "bytes": size} for path, size in copies]
+        call.printer.object({**found, **told, "copies": sizes})
         return
     call.printer.fields(found.items())
+    around = repository()
+    if around is not None:
+        call.printer.fields([("repository", f"{around.label} ({around.source})")])
     call.printer.fields(("copy", f"{path} ({size} bytes)") for path, size in copies)
     note = call.paths.note()
     if note is not None:

@@ -92,8 +92,10 @@ class DispositionRow(msgspec.Struct, frozen=True):
 COLUMNS: Final = ", ".join(DispositionRow.__struct_fields__)
 
 
-def record(view: View, row: DispositionRow) -> bytes:
-    """A disposition's record; it holds no content."""
+def record(view: View, row: DispositionRow, replacement_ref: str | None = None) -> bytes:
+    """A disposition's record; it holds no content. ``replacement_ref`` is given where the replacement is made
+    in the same command, and has no row in the log yet.
+    """
     said: dict[str, object] = {
         "disposition_id": row.disposition_id,
         "relation_ref" if row.of_relation else "contribution_ref": objects.ref_at(view, row.target),
@@ -103,7 +105,7 @@ def record(view: View, row: DispositionRow) -> bytes:
         "created_at": times.rfc3339(row.created_ms),
     }
     if row.replacement is not None:
-        said["replacement_ref"] = objects.ref_at(view, row.replacement)
+        said["replacement_ref"] = replacement_ref or objects.ref_at(view, row.replacement)
     if row.kind == REDACTED.done:
         said["payload_removed_at"] = times.rfc3339(row.created_ms)
     return skeleton.encode(said)
@@ -206,9 +208,10 @@ def note(
     kind: Kind,
     reason_class: str,
     replacement: int | None = None,
+    replacement_ref: str | None = None,
 ) -> SpaceRow:
     """Writes a disposition that the target does not have yet, and tells the families whose object it may be.
-    Returns the space with its next revision.
+    ``replacement_ref`` is as ``record`` takes it. Returns the space with its next revision.
     """
     row = DispositionRow(
         position=tx.event_position,
@@ -234,7 +237,7 @@ def note(
             stream=space.position,
             project=space.project,
             classification=target.classification,
-            payload=record(tx, row),
+            payload=record(tx, row, replacement_ref),
         )
     )
     if not row.of_relation:

@@ -9,13 +9,14 @@ refuses the whole command.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
-if TYPE_CHECKING:
-    from tallyd.ledger.transaction import Transaction
-    from tallyd.ledger.view import SpaceRow, View
+from tallyd.ledger.view import SpaceRow, View
+
+T = TypeVar("T")
+"""The transaction, which has its families' calls and so is not named here."""
 
 
 class Disposal(msgspec.Struct, frozen=True):
@@ -29,15 +30,15 @@ class Disposal(msgspec.Struct, frozen=True):
     position: int
 
 
-Disposed = Callable[["Transaction", Disposal], None]
-Gated = Callable[["View", "SpaceRow", str], bool]
+Disposed: TypeAlias = Callable[[T, Disposal], None]
+Gated: TypeAlias = Callable[[View, SpaceRow, str], bool]
 """Whether a space has an active gate of that name."""
 
 
-class Calls(msgspec.Struct, frozen=True):
+class Calls(msgspec.Struct, Generic[T], frozen=True):
     """What all families declare."""
 
-    disposed: tuple[Disposed, ...] = ()
+    disposed: tuple[Disposed[T], ...] = ()
     gated: tuple[Gated, ...] = ()
 
     def is_gated(self, view: View, space: SpaceRow, name: str) -> bool:

@@ -15,7 +15,7 @@ epoch lasts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -162,10 +162,11 @@ def page(
     snapshot: Snapshot,
     rows: Iterable[tuple[int, bytes]],
     withheld: Withheld | None = None,
+    beside: Callable[[], Mapping[str, object]] | None = None,
 ) -> bytes:
     """The result of a list. ``rows`` yields position and rendered item, in order, from after the snapshot's
     place. It is left where it is at the first item that does not fit; the ranges of ``withheld`` that it has
-    closed until then belong to the page.
+    closed until then belong to the page, and so does what ``beside`` gives when it is left.
     """
     items: list[bytes] = []
     room, last, more = Room(telling=withheld is not None), snapshot.after, False
@@ -180,6 +181,8 @@ def page(
         "items": skeleton.embedded(b"[" + b",".join(items) + b"]"),
         "snapshot": view.cursors.snapshot(asked.source, snapshot.bound, snapshot.boundary),
     }
+    if beside is not None:
+        said |= beside()
     if withheld is not None:
         said["withheld"] = withheld.ranges
     if more:

@@ -113,7 +113,7 @@ class Transaction(View):
         """Idempotency keys used in this batch: their rows may still be in the writer's buffer."""
         self.no_room_for_agent: Callable[[int], str | None] = lambda _others: None
         """Why one more agent beside so many could not be served. Set by whoever serves them."""
-        self.calls: Calls | None = None
+        self.calls: Calls[Transaction] | None = None
         """What families do in each other's rows. Set by whoever makes the transaction."""
         self.begin_command("", "", None)
 

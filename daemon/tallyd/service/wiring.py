@@ -12,6 +12,7 @@ from tallyd.clerk import Handler as CommandHandler
 from tallyd.families import Family, all_families
 from tallyd.families.shared.family import FencedReadHandler, Handler, Key, WriteHandler, handlers_of
 from tallyd.ledger.calls import Calls
+from tallyd.ledger.transaction import Transaction
 from tallyd.ledger.view import EventCheck
 
 
@@ -25,7 +26,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: Mapping[Key, Unfinished]
     fenced_reads: Mapping[Key, FencedRead]
     event_checks: tuple[EventCheck, ...]
-    calls: Calls
+    calls: Calls[Transaction]
 
 
 def wiring() -> Wiring:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tallystick.calls import attempts as attempts
     from tallystick.calls import context as context
     from tallystick.calls import contributions as contributions
+    from tallystick.calls import decisions as decisions
     from tallystick.calls import deployments as deployments
     from tallystick.calls import dispositions as dispositions
     from tallystick.calls import emissions as emissions

@@ -27,6 +27,7 @@ class ClientMethods(
     calls.events.EventsMethods,
     calls.erasure.ErasureMethods,
     calls.artifacts.ArtifactsMethods,
+    calls.decisions.DecisionsMethods,
 ):
     """The methods of ``Client`` and ``TrioClient``."""
 
@@ -38,5 +39,6 @@ class WorkerMethods(
     calls.invocations.InvocationsWorkerMethods,
     calls.work.WorkWorkerMethods,
     calls.emissions.EmissionsWorkerMethods,
+    calls.decisions.DecisionsWorkerMethods,
 ):
     """The methods of ``WorkerClient`` and ``TrioWorkerClient``."""

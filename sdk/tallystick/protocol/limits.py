@@ -65,8 +65,21 @@ REPOSITORY_CHARS_MAX: Final = 128
 """A repository's label, such as a host and a path."""
 PATH_BYTES_MAX: Final = 512
 """One path in a repository, in UTF-8."""
-PLACE_PATHS_MAX: Final = 64
+PLACE_PATH_ITEMS_MAX: Final = 64
 """The paths of one place."""
+
+DECISION_KEY_CHARS_MAX: Final = 128
+"""A decision's key, its dots included."""
+DECISION_LINK_ITEMS_MAX: Final = 16
+"""What one decision supersedes, narrows, excludes or is tagged with, of each."""
+DECISION_BASIS_ITEMS_MAX: Final = 64
+"""What one decision rests on."""
+DECISIONS_COMPARED_ITEMS_MAX: Final = 64
+"""Decisions that a new one is compared with; more have to be settled first."""
+DECISIONS_OF_KEY_ITEMS_MAX: Final = 1_024
+"""Standing decisions of one key in a space."""
+DECISIONS_EARLIER_ITEMS_MAX: Final = 16
+"""Of a key's decisions that no longer stand, so many are told with what is current."""
 
 # --- search -----------------------------------------------------------------------------------------------
 WORD_BYTES_MAX: Final = 64
@@ -182,6 +195,13 @@ ANSWER_AFTER_ERRAND_SECONDS_MAX: Final = 5
 takes milliseconds, and a disk or a reader that stands in the way is not waited for without end."""
 DRAIN_SECONDS_MAX: Final = 20
 """From SIGTERM to the end: service managers commonly kill after 90."""
+
+# --- signed statements ------------------------------------------------------------------------------------
+STATEMENT_BYTES_MAX: Final = 4_096
+"""What a person signs is read by that person first: a verdict is shorter than 1,200 bytes, and only the
+deciders of a gate have no fixed number."""
+SIGNATURE_BYTES_MAX: Final = 8_192
+"""A signature as it is sent, armored or not; one of an RSA key of 16,384 bits is shorter."""
 
 # --- the daemon's settings --------------------------------------------------------------------------------
 SETTINGS_BYTES_MAX: Final = 65_536

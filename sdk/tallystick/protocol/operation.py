@@ -240,6 +240,17 @@ ARTIFACT_ERASED: Final = RowEffect(
     ),
 )
 """An artifact that is erased, with what carries it or by itself."""
+UNBOUND_DECISION: Final = (
+    RowEffect("decision_places", "delete", None),
+    RowEffect("decision_exclusions", "delete", None),
+    RowEffect("decision_conflicts", "update", None, ("ended",)),
+)
+"""A decision whose contribution is redacted: it binds nobody."""
+FALLEN_DECISION: Final = (
+    RowEffect("decisions", "update", None, ("state", "revision")),
+    *UNBOUND_DECISION,
+)
+"""A decision whose contribution is withdrawn or superseded."""
 STEP_ROW: Final = RowEffect("invocation_steps", "insert")
 """By which a later attempt of the same invocation finds the command done."""
 

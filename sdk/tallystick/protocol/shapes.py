@@ -138,6 +138,17 @@ EventTypePrefix = Annotated[
         ),
     ),
 ]
+DecisionKey = Annotated[
+    str,
+    Meta(
+        max_length=limits.DECISION_KEY_CHARS_MAX,
+        pattern=_worded(
+            r"^[a-z0-9][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*){0,7}\Z",
+            "a key: one to eight segments of lowercase letters, digits, - and _, with dots between, at most "
+            f"{limits.DECISION_KEY_CHARS_MAX} characters, such as db.engine",
+        ),
+    ),
+]
 ExtKey = Annotated[
     str,
     Meta(

@@ -230,7 +230,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...] = ()
     policies: tuple[str, ...] = ()
     classifications: tuple[str, ...] = ()
-    disposed: Disposed | None = None
+    disposed: Disposed[Transaction] | None = None
     gated: Gated | None = None
 
     def __post_init__(self) -> None:

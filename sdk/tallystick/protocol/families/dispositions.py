@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tallystick.protocol import limits
 from tallystick.protocol.arguments import Args, PageArgs
 from tallystick.protocol.operation import (
+    FALLEN_DECISION,
     GUARDED_WRITES,
     LISTS,
     SHARED_SPACE,
@@ -126,7 +127,7 @@ CONTRIBUTION_WITHDRAW: Final = SHARED_SPACE.write(
     "Say that nobody stands by a contribution any longer.",
     mode=Mode.WRITE_SPACE,
     event="dev.kovee.space.contribution-withdrawn.v1",
-    rows=DISPOSED_ROWS,
+    rows=(*DISPOSED_ROWS, *FALLEN_DECISION),
 )
 CONTRIBUTION_SUPERSEDE: Final = SHARED_SPACE.write(
     "contribution_supersede",
@@ -136,7 +137,7 @@ CONTRIBUTION_SUPERSEDE: Final = SHARED_SPACE.write(
     mode=Mode.WRITE_SPACE,
     problems=(*GUARDED_WRITES, ProblemKind.CYCLE),
     event="dev.kovee.space.contribution-superseded.v1",
-    rows=DISPOSED_ROWS,
+    rows=(*DISPOSED_ROWS, *FALLEN_DECISION),
 )
 RELATION_RETRACT: Final = SHARED_SPACE.write(
     "relation_retract",

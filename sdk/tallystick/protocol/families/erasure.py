@@ -10,6 +10,7 @@ from tallystick.protocol.operation import (
     ARTIFACT_ERASED,
     SHARED_SPACE,
     TALLYSTICK_ERASURE,
+    UNBOUND_DECISION,
     Mode,
     Placement,
     RowEffect,
@@ -77,6 +78,7 @@ CONTRIBUTION_REDACT: Final = SHARED_SPACE.write(
         RowEffect("bodies", "delete"),
         RowEffect("object_keys", "delete", None),
         ARTIFACT_ERASED,
+        *UNBOUND_DECISION,
     ),
 )
 TALLYSTICK_ERASE: Final = TALLYSTICK_ERASURE.write(
