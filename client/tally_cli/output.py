@@ -19,7 +19,14 @@ from unicodedata import category, combining, east_asian_width
 
 from tally_cli.exits import Exit
 from tally_cli.trouble import Trouble
-from tally_cli.visible import EMOJI_SELECTOR, JOINER, is_pictorial, visible, visible_block, visible_json
+from tallystick.protocol.visible import (
+    EMOJI_SELECTOR,
+    JOINER,
+    is_pictorial,
+    visible,
+    visible_block,
+    visible_json,
+)
 
 _GAP: Final = "  "
 _NO_COLUMN: Final = frozenset({"Cf", "Mn", "Me"})

@@ -11,8 +11,8 @@ from typing import Final
 
 from docs.demo.checks import Observation, Verdict
 
-from tally_cli.visible import visible
 from tallystick.protocol.families.contributions import Contribution
+from tallystick.protocol.visible import visible
 
 WIDTH: Final = 110
 """Columns of a line: as wide as this project's own."""

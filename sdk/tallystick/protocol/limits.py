@@ -119,6 +119,24 @@ DECISIONS_OF_KEY_ITEMS_MAX: Final = 1_024
 DECISIONS_EARLIER_ITEMS_MAX: Final = 16
 """Of a key's decisions that no longer stand, so many are told with what is current."""
 
+# --- search -----------------------------------------------------------------------------------------------
+WORD_BYTES_MAX: Final = 64
+"""One token of a text, in UTF-8; a longer one is cut."""
+TEXT_WORD_ITEMS_MAX: Final = 4_096
+"""Different tokens of one text; it is found by these, and a hit says that it is not found by all."""
+QUERY_WORD_ITEMS_MAX: Final = 32
+"""Different tokens of one query: each is looked up on every shelf that is asked."""
+
+# --- packs ------------------------------------------------------------------------------------------------
+PACK_CHARS_MIN: Final = 400
+"""A pack's first line and its first warning always fit it."""
+PACK_CHARS_MAX: Final = 65_536
+"""A pack is read by a model before it begins to work, as a whole."""
+PACK_VALUE_CHARS_MAX: Final = 200
+"""Of a decision's value, so much stands in a pack."""
+PACK_REASON_CHARS_MAX: Final = 240
+"""Of a decision's reason, so much stands in a pack."""
+
 # --- artifacts --------------------------------------------------------------------------------------------
 ARTIFACT_UPLOAD_BYTES_MAX: Final = 64 * 2**20
 """An artifact that is begun by ``artifact_upload_begin`` (KCP section 8)."""

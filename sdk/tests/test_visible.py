@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tally_cli.visible import is_hidden, visible, visible_block, visible_json
+from tallystick.protocol.visible import is_hidden, visible, visible_block, visible_json
 
 JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))
 """Those that may be left in their place."""
