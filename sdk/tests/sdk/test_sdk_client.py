@@ -55,9 +55,9 @@ def ask_in_vain(client: Client, raised: list[errors.TallyError]) -> None:
 def number(reply: Reply[JsonValue]) -> object:
     """Which request the echo in a reply is of."""
     assert isinstance(reply.value, dict)
-    args = reply.value["args"]
-    assert isinstance(args, dict)
-    return args["number"]
+    echoed = reply.value["args"]
+    assert isinstance(echoed, dict)
+    return echoed["number"]
 
 
 @pytest.fixture
