@@ -150,6 +150,26 @@ class Maker:
             made = self.done("tallystick_decision_record", {"space_id": self.space.space_id, **args})
             yield self.redact("tallystick_decision_record", word, made["contribution_ref"])
 
+    def tasks(self) -> Iterator[Erasing]:
+        """What a task says, what is noted of it, and each way to end a claim with words."""
+        for member in ("title", "brief"):
+            word = self.word()
+            made = self.task(**{member: word})
+            yield self.redact("tallystick_task_create", word, made["contribution_ref"])
+        word = self.word()
+        noted = self.done("tallystick_task_note", {"task_id": self.task()["task_id"], "text": word})
+        yield self.redact("tallystick_task_note", word, noted["notes"][-1])
+        for ending, member in (("done", "receipt"), ("fail", "text"), ("release", "note")):
+            word = self.word()
+            claim = self.done("tallystick_task_claim", {"task_id": self.task()["task_id"]})
+            held = {"task_id": claim["task"]["task_id"], "claim_id": claim["claim_id"]}
+            more = {"retryable": False} if ending == "fail" else {}
+            ended = self.done(f"tallystick_task_{ending}", {**held, **more, member: word})
+            yield self.redact(f"tallystick_task_{ending}", word, ended.get("task", ended)["notes"][-1])
+
+    def task(self, **said: str) -> dict[str, Any]:
+        return self.done("tallystick_task_create", {"space_id": self.space.space_id, "title": "t", **said})
+
     def emissions(self) -> Iterator[Erasing]:
         word, held = self.word(), self.claimed()
         args = {"type": "org.example.noted.v1", "payload": {"note": word}, **held.binding}
@@ -261,6 +281,7 @@ KINDS: Final[tuple[Callable[[Maker], Iterator[Erasing]], ...]] = (
     Maker.lenses,
     Maker.cancels,
     Maker.decisions,
+    Maker.tasks,
     Maker.failures,
     Maker.assistants,
     Maker.emissions,
