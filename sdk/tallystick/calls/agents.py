@@ -22,10 +22,12 @@ CREDENTIAL_BYTES: Final = 32
 
 
 def new_credential() -> str:
-    """A new secret for one agent: 43 characters of URL-safe base64."""
+    """A new secret for one agent: a prefix, by which it is known for one wherever it turns up
+    (``protocol.secrets``), and 43 characters of URL-safe base64.
+    """
     from secrets import token_urlsafe
 
-    return token_urlsafe(CREDENTIAL_BYTES)
+    return f"tallycred_{token_urlsafe(CREDENTIAL_BYTES)}"
 
 
 def credential_sha256(credential: str) -> str:

@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 Content = Annotated[T, Meta(extra={"content": True})]
 """An argument that holds content: it is sealed, and can be erased. All others are identifiers and labels."""
+ExactContent = Annotated[T, Meta(extra={"content": True, "exact": True})]
+"""Content that is taken as it comes: bytes, digests, nonces, signatures. No secret is looked for in it."""
 
 
 class Args(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

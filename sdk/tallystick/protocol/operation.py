@@ -106,6 +106,7 @@ class Operation(Struct, Generic[A, R], frozen=True, kw_only=True):
 
     `content` names the arguments that hold content (they are marked ``Content``), which can be erased; all
     others are identifiers and labels, which cannot. A name with a dot in it is a member inside an argument.
+    `texts` are those of them in which secrets are looked for: all that are not marked ``ExactContent``.
     `problems` are the kinds that it can be answered with, `events` the types that it writes, and `emission`
     which of them one execution does. `refusal_rows` are the rows of a refusal that itself changes the state:
     with none, a refusal leaves the log's row that says so, and nothing else. `extensions` are the
@@ -127,6 +128,7 @@ class Operation(Struct, Generic[A, R], frozen=True, kw_only=True):
     arguments: type[A]
     result: type[R]
     content: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     problems: tuple[ProblemKind, ...]
     events: tuple[str, ...] = ()
     emission: Emission = Emission.EACH
@@ -154,22 +156,26 @@ class Operation(Struct, Generic[A, R], frozen=True, kw_only=True):
 AnyOperation: TypeAlias = Operation[Any, Any]
 
 
-def content_of(shape: type[Struct]) -> tuple[str, ...]:
-    """The members of a struct that are marked ``Content``; of the structs in it, as ``outer.inner``."""
-    return tuple(_content_of(shape))
+def content_of(shape: type[Struct], *, exact: bool = True) -> tuple[str, ...]:
+    """The members of a struct that are marked ``Content``; of the structs in it, as ``outer.inner``. Those
+    that are marked ``ExactContent`` are left out where ``exact`` is false.
+    """
+    return tuple(_content_of(shape, exact))
 
 
-def _content_of(shape: type[Struct]) -> Iterator[str]:
+def _content_of(shape: type[Struct], exact: bool) -> Iterator[str]:
     annotations: dict[str, Any] = {}
     for base in reversed(shape.__mro__):
         annotations |= get_annotations(base)
     for name in shape.__struct_fields__:
         parts = list(_parts(annotations[name]))
-        if any(isinstance(part, Meta) and part.extra == {"content": True} for part in parts):
-            yield name
+        marks = [part.extra for part in parts if isinstance(part, Meta) and part.extra]
+        if any("content" in mark for mark in marks):
+            if exact or not any("exact" in mark for mark in marks):
+                yield name
         else:
             inner = [part for part in parts if isinstance(part, type) and issubclass(part, Struct)]
-            yield from (f"{name}.{member}" for each in inner for member in _content_of(each))
+            yield from (f"{name}.{member}" for each in inner for member in _content_of(each, exact))
 
 
 def _parts(type_: Any) -> Iterator[Any]:
@@ -301,6 +307,7 @@ class Bundle(Struct, frozen=True):
             arguments=arguments,
             result=result,
             content=content_of(arguments),
+            texts=content_of(arguments, exact=False),
             problems=problems,
             events=events if event is None else (event,),
             emission=emission,
@@ -338,6 +345,7 @@ class Bundle(Struct, frozen=True):
             arguments=arguments,
             result=result,
             content=content_of(arguments),
+            texts=content_of(arguments, exact=False),
             problems=problems,
             summary=summary,
         )

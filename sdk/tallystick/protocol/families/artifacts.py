@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType
 
-from tallystick.protocol.arguments import Args, Content, PageArgs
+from tallystick.protocol.arguments import Args, Content, ExactContent, PageArgs
 from tallystick.protocol.operation import (
     COMMAND_ROWS,
     GUARDED_LISTS,
@@ -209,7 +209,7 @@ class DisclosureManifest(Record, frozen=True, kw_only=True):
 class ArtifactUploadBeginArgs(Args, frozen=True, kw_only=True):
     """What the bytes will be. Their digest is content: it tells whether one guessed them."""
 
-    declared_raw_sha256: Content[DigestHex]
+    declared_raw_sha256: ExactContent[DigestHex]
     declared_size: SafeInt
     declared_media_type: MediaType
     classification_ref: Identifier | UnsetType = UNSET
@@ -249,7 +249,7 @@ class ArtifactShowArgs(Args, frozen=True, kw_only=True):
 class TallystickArtifactBeginArgs(Args, frozen=True, kw_only=True):
     """What the bytes will be. Their digest is content: it tells whether one guessed them."""
 
-    declared_raw_sha256: Content[DigestHex]
+    declared_raw_sha256: ExactContent[DigestHex]
     declared_size: SafeInt
     declared_media_type: MediaType
     classification_ref: Identifier | UnsetType = UNSET
@@ -260,7 +260,7 @@ class TallystickArtifactPutArgs(Args, frozen=True, kw_only=True):
 
     upload_id: Identifier
     offset: SafeInt
-    data: Content[ArtifactChunk]
+    data: ExactContent[ArtifactChunk]
 
 
 class TallystickArtifactListArgs(PageArgs, frozen=True, kw_only=True):
