@@ -21,6 +21,7 @@ from tallystick.core import (
     Patience,
     Reply,
     Request,
+    SecretPolicy,
     Surface,
     TextPolicy,
     prepare,
@@ -104,6 +105,7 @@ class ClientBase:
         deadline_seconds: float = DEADLINE_SECONDS,
         key_store: KeyStore | Literal["default"] | None = DEFAULT_STORE,
         text_policy: TextPolicy = "refuse",
+        secrets: SecretPolicy = "redact",
         observer: Observer | None = None,
         patience: Patience | None = None,
     ) -> None:
@@ -113,6 +115,7 @@ class ClientBase:
         self._credential = None if credential is None else Credential(credential, actor)
         self.deadline_seconds = deadline_seconds
         self.text_policy: TextPolicy = text_policy
+        self.secrets: SecretPolicy = secrets
         self._observer = observer
         self._patience = patience
         self._key_store = self._default_store() if key_store == DEFAULT_STORE else key_store
@@ -152,7 +155,7 @@ class ClientBase:
         )
 
     def _prepare(self, call: Call[T]) -> Request:
-        return prepare(call, self.text_policy)
+        return prepare(call, self.text_policy, self.secrets)
 
     def _keeping(self, request: Request, *, own_key: bool) -> Keeping | None:
         """What makes a write durable before its first try; None for a read, or without a key store."""
@@ -210,7 +213,7 @@ class ClientBase:
             value = call.value(answer.result)
         except ValueError as fault:
             raise self._unreadable(request, fault) from fault
-        return Reply(value, answer.revision, answer.event_cursor, request.key, tries)
+        return Reply(value, answer.revision, answer.event_cursor, request.key, tries, None, request.redacted)
 
     def _forget(self, words: frozenset[str] | None) -> Forgotten | None:
         """What was erased leaves this user's key stores. Touches the disk."""
@@ -223,7 +226,9 @@ class ClientBase:
         return forget(self.paths.state_dir, words, self.store)
 
     def _raw(self, request: Request, answer: Answer, tries: int) -> Reply[JsonValue]:
-        return Reply(answer.result, answer.revision, answer.event_cursor, request.key, tries)
+        return Reply(
+            answer.result, answer.revision, answer.event_cursor, request.key, tries, None, request.redacted
+        )
 
     def _unreadable(self, request: Request, fault: ValueError) -> TallyError:
         error = BadReply(

@@ -217,7 +217,9 @@ class BlockingClient(ClientBase, Blocking):
     ``deadline_seconds`` is for one call with all its tries. ``key_store``: where keys are kept before the
     first try; ``"default"`` is this actor's in the state directory, None leaves the keeping of keys to the
     caller, who must then give the same ``key`` again after a restart, or accept that a command is done
-    twice. ``text_policy``: ``"refuse"`` or ``"replace"`` lone surrogates. ``observer`` is told each sending
+    twice. ``text_policy``: ``"refuse"`` or ``"replace"`` lone surrogates. ``secrets``: what becomes of
+    a secret in content before it is written down or sent, ``"redact"``, ``"refuse"`` or ``"keep"``; the
+    daemon does as it was set up, whatever a client does. ``observer`` is told each sending
     of a request, and ``patience`` each pause before a further one: where it says no, the call ends.
 
     Raises ``paths.PathError`` where the places cannot be computed.

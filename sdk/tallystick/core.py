@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from tallystick.forgetting import Forgotten
     from tallystick.protocol.ijson import JsonValue
     from tallystick.protocol.problems import Problem
+    from tallystick.protocol.secrets import Find
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -64,6 +65,9 @@ Surface = Literal["client", "worker"]
 """Which of the daemon's two sockets an operation is asked on."""
 TextPolicy = Literal["refuse", "replace"]
 """What happens to a lone surrogate in a text: refused with its place, or replaced by U+FFFD."""
+SecretPolicy = Literal["redact", "refuse", "keep"]
+"""What happens to a secret in content, before it is written down or sent: it is replaced by
+``[REDACTED:<rule>]``, or nothing is sent, or it goes as it is."""
 
 DEADLINE_SECONDS: Final = 30.0
 """For one call, all its tries together: a daemon under a service manager is back well within it."""
@@ -174,7 +178,8 @@ class Reply(NamedTuple, Generic[T]):
     ``value`` is the record. ``revision`` is that of the aggregate that the command changed (an append's is
     the space's) and ``event_cursor`` the position just after the command's last event, each None where the
     operation has none. ``key`` is the idempotency key that it went under, ``tries`` how often this call
-    sent it. ``forgotten`` is what of erased content was cleared in this user's key stores.
+    sent it. ``forgotten`` is what of erased content was cleared in this user's key stores. ``redacted`` is
+    which secrets were taken out of the content before it was sent: rule and count.
     """
 
     value: T
@@ -183,6 +188,7 @@ class Reply(NamedTuple, Generic[T]):
     key: str | None
     tries: int
     forgotten: Forgotten | None = None
+    redacted: tuple[Find, ...] = ()
 
 
 class Try(NamedTuple):
@@ -222,7 +228,7 @@ def typed(result: JsonValue, name: str) -> object:
 class Request(NamedTuple):
     """One request as it goes over the wire; ``line`` has no newline.
 
-    ``key`` is None for what carries no meta.
+    ``key`` is None for what carries no meta. ``redacted`` is what was taken out of it.
     """
 
     surface: Surface
@@ -230,17 +236,20 @@ class Request(NamedTuple):
     key: str | None
     line: bytes
     wait_seconds: float = 0.0
+    redacted: tuple[Find, ...] = ()
 
     def __repr__(self) -> str:
         """Without the content."""
         return f"Request({self.surface} {self.operation} key={self.key} bytes={len(self.line)})"
 
 
-def prepare(call: Call[T], text_policy: TextPolicy = "refuse") -> Request:
+def prepare(
+    call: Call[T], text_policy: TextPolicy = "refuse", secret_policy: SecretPolicy = "redact"
+) -> Request:
     """The call as the bytes that every try will send. Raises ``NotSendable``.
 
-    They depend on the call and its key alone: who gives the same key and arguments again, in another process,
-    sends the same line.
+    They depend on the call, its key and the list of secrets alone: who gives the same key and arguments
+    again, in another process, sends the same line.
     """
     envelope: dict[str, object] = {"version": VERSION, "op": call.operation}
     if call.realm_id is not None:
@@ -262,7 +271,40 @@ def prepare(call: Call[T], text_policy: TextPolicy = "refuse") -> Request:
     envelope["args"] = _present(**call.arguments)
     if call.ext:
         envelope["ext"] = call.ext
-    return Request(call.surface, call.operation, key, encode(envelope, text_policy), call.wait_seconds)
+    clean = cast("dict[str, object]", _sendable(envelope, "$", text_policy, 1))
+    redacted = _without_secrets(call, clean, secret_policy) if key is not None else ()
+    return Request(call.surface, call.operation, key, _line(clean), call.wait_seconds, redacted)
+
+
+def _without_secrets(call: Call[T], envelope: dict[str, object], policy: SecretPolicy) -> tuple[Find, ...]:
+    """Takes the secrets out of a write's content, and says what they were. Raises ``NotSendable``.
+
+    The registry, which says what is content, takes a while to load: it is asked where anything was found.
+    """
+    if policy == "keep":
+        return ()
+    from tallystick.protocol import secrets
+
+    arguments = cast("dict[str, object]", envelope["args"])
+    if not secrets.redact_value(arguments)[1]:
+        return ()
+    clean, found = secrets.redact_arguments(arguments, _texts_of(call.surface, call.operation))
+    if found and policy == "refuse":
+        words = f"its content holds what looks like a secret: {secrets.words(found)}. Take it out"
+        raise NotSendable("$.args", f"{words}, or open the client with secrets='redact' or 'keep'.")
+    envelope["args"] = clean
+    return found
+
+
+def _texts_of(surface: Surface, name: str) -> tuple[str, ...]:
+    """The arguments of an operation in which secrets are looked for; none where this SDK does not know it:
+    the daemon looks as well.
+    """
+    from tallystick.protocol.operation import Socket
+    from tallystick.protocol.registry import BY_SOCKET
+
+    operation = BY_SOCKET.get((Socket(surface), name))
+    return () if operation is None else operation.texts
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -270,7 +312,11 @@ _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 def encode(value: object, text_policy: TextPolicy = "refuse") -> bytes:
     """One line of strict JSON within the limits of a request. Raises ``NotSendable``."""
-    clean = _sendable(value, "$", text_policy, 1)
+    return _line(_sendable(value, "$", text_policy, 1))
+
+
+def _line(clean: object) -> bytes:
+    """Builtins as one line of JSON. Raises ``NotSendable`` where it is too long."""
     line = _ENCODER.encode(clean).encode()
     if len(line) > limits.REQUEST_BYTES_MAX:
         raise NotSendable(

@@ -51,15 +51,16 @@ def forget(state_dir: str, words: frozenset[str], store: str | None) -> Forgotte
 
 
 def says(line: str, words: frozenset[str]) -> bool:
-    """Whether a request has content, all of it among the words."""
+    """Whether a request has content, all of it among the words, as it is or with its secrets redacted."""
     from tallystick.protocol.operation import Socket
     from tallystick.protocol.registry import BY_SOCKET
+    from tallystick.protocol.secrets import redact
 
     request = json.loads(line)
     operations = (BY_SOCKET.get((socket, request["op"])) for socket in Socket)
     names = {name for operation in operations if operation is not None for name in operation.content}
     said = {text for name in names for text in strings(request["args"].get(name))}
-    return bool(said) and said <= words
+    return bool(said) and all(text in words or redact(text)[0] in words for text in said)
 
 
 def strings(value: object) -> Iterator[str]:

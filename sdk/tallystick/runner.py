@@ -26,7 +26,16 @@ from typing import TYPE_CHECKING, Final, Self, TypedDict, Unpack
 from tallystick.assistant import Assistant, InvocationContext
 from tallystick.calls import DEPLOYMENT
 from tallystick.client import WorkerClient
-from tallystick.core import DEADLINE_SECONDS, OWNER, Observer, Patience, TextPolicy, jitter, new_key
+from tallystick.core import (
+    DEADLINE_SECONDS,
+    OWNER,
+    Observer,
+    Patience,
+    SecretPolicy,
+    TextPolicy,
+    jitter,
+    new_key,
+)
 from tallystick.errors import (
     AssistantExited,
     InvocationEnded,
@@ -62,7 +71,7 @@ class RunOptions(TypedDict, total=False):
     """What both runners take.
 
     ``runtime_dir``, ``data_dir``, ``actor``, ``credential``, ``deadline_seconds`` (for each call of the
-    daemon), ``text_policy``, ``observer`` and ``patience`` are as ``WorkerClient`` takes them.
+    daemon), ``text_policy``, ``secrets``, ``observer`` and ``patience`` are as ``WorkerClient`` takes them.
     ``term_seconds`` is the lease's term. ``retryable``: whether an attempt whose assistant raised an
     exception may be followed by another one.
     """
@@ -75,6 +84,7 @@ class RunOptions(TypedDict, total=False):
     term_seconds: int
     retryable: bool
     text_policy: TextPolicy
+    secrets: SecretPolicy
     observer: Observer | None
     patience: Patience | None
 
@@ -161,6 +171,7 @@ class _Run:
             credential=options.get("credential"),
             deadline_seconds=seconds,
             text_policy=options.get("text_policy", "refuse"),
+            secrets=options.get("secrets", "redact"),
             observer=options.get("observer"),
             patience=options.get("patience"),
         )

@@ -3,9 +3,10 @@
 A command is admitted, and its key is looked up. A key that was used leads to the stored reply, if that has
 not expired and the actor may still have it, and nothing runs. Otherwise its handler runs, guarded: what it
 wrote is kept as a whole or dropped as a whole. A command of two transactions runs its first step, is answered
-nothing, and comes again with the outcome of the work outside. What is refused leaves one row in the log and
-nothing else, unless the handler says that the refusal itself changed something (``Refused``). A replay writes
-nothing.
+nothing, and comes again with the outcome of the work outside. Secrets are taken out of what a command brings
+before its handler sees it, and after its key was looked up: a replay is found by what came. What is refused
+leaves one row in the log and nothing else, unless the handler says that the refusal itself changed something
+(``Refused``). A replay writes nothing.
 
 This module begins and ends no transaction (``batch`` does), makes no row itself (``entries`` does), and knows
 no operation: the handlers are given to it.
@@ -40,7 +41,7 @@ from tallyd.ledger import ids, log
 from tallyd.ledger.log import LogRow
 from tallyd.ledger.transaction import Applied, Idle, Refused, Transaction
 from tallyd.store.ambient import Ambient
-from tallystick.protocol.envelope import AnyRequest, encode_ok
+from tallystick.protocol.envelope import AnyRequest, encode_ok, without_secrets
 from tallystick.protocol.operation import Kind, Socket
 from tallystick.protocol.problems import Problem, Refusal, internal
 
@@ -123,6 +124,7 @@ class CommandRunner:
         replayed = _looked(request, lambda: self._replay_of(wanted, request, admission))
         if replayed is not None:
             return replayed
+        request = _looked(request, lambda: without_secrets(request, self._tx.secrets))
         first_step = self._handlers.first_steps.get(_handler_key(request))
         if first_step is not None and command.outside is None:
             return self._guarded(name, lambda: self._begin(request, admission, wanted, first_step))

@@ -22,6 +22,7 @@ from tallyd.store.bodies import BODIES_PER_COMMAND_MAX, OBJECT_RANDOM_BYTES, Bod
 from tallyd.store.identity import Identity
 from tallyd.store.writer import Writer
 from tallystick.protocol.problems import Problem
+from tallystick.protocol.secrets import Policy
 from tallystick.protocol.uuid7 import NS_A_MS, Uuid7
 
 _CACHED_ROWS_MAX: Final = 16_384
@@ -110,6 +111,8 @@ class Transaction(View):
         self._inserts: dict[tuple[str, ...], str] = {}
         self._keys: dict[bytes, int] = {}
         """Idempotency keys used in this batch: their rows may still be in the writer's buffer."""
+        self.secrets: Policy = "redact"
+        """What becomes of secrets in content. Set by whoever makes the transaction."""
         self.no_room_for_agent: Callable[[int], str | None] = lambda _others: None
         """Why one more agent beside so many could not be served. Set by whoever serves them."""
         self.begin_command("", "", None)

@@ -17,6 +17,7 @@ import msgspec
 from tallyd.ledger.orders import Order, Orders
 from tallyd.store.refusals import ExitCode, StartRefused
 from tallystick.protocol import limits
+from tallystick.protocol.secrets import Policy
 from tallystick.protocol.shapes import DigestHex, Identifiers
 
 FILE_NAME: Final = "tallyd.toml"
@@ -29,11 +30,18 @@ class OrderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     classifications: Identifiers = ()
 
 
+class SecretSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What becomes of secrets that are found in content."""
+
+    write: Policy = "redact"
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
     owner: Literal["peer-uid", "credential"] = "peer-uid"
     owner_credential_sha256: DigestHex | None = None
+    secrets: SecretSettings = msgspec.field(default_factory=SecretSettings)
     orders: OrderSettings = msgspec.field(default_factory=OrderSettings)
 
     def __post_init__(self) -> None:

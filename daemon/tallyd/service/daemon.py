@@ -135,6 +135,7 @@ class Daemon:
         self._log = Log(store.writer)
         tx = Transaction(store.writer, store.keys, store.identity, self._ambient, self._leases, self._log)
         self._tx = tx
+        tx.secrets = settings.secrets.write
         tx.orders, tx.event_checks = settings.as_orders(), WIRING.event_checks
         return Clerk(
             tx,

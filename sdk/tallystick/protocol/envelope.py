@@ -12,6 +12,7 @@ exists or who may see it, or digest a request (`digests` does, from `Request.raw
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from tallystick.protocol.arguments import APPEND_EXTENSION, Args, DualArgs, HeadArgs
 from tallystick.protocol.operation import AnyOperation, Operation, Placement, Socket
@@ -27,6 +28,7 @@ from .problems import (
     unsupported_version,
 )
 from .replies import Reply, decode_reply, encode_ok, encode_problem
+from .secrets import Find, Policy, redact_arguments, words
 from .shapes import (
     AnyJson,
     Identifier,
@@ -55,6 +57,7 @@ __all__ = [
     "encode_ok",
     "encode_problem",
     "find_operation",
+    "without_secrets",
 ]
 
 A = TypeVar("A", bound=Args)
@@ -93,7 +96,8 @@ class Request(Struct, Generic[A], frozen=True, kw_only=True):
     """A request whose shape is right for its operation on its socket, with its typed arguments.
 
     `meta`, `realm_id` and `project_id` are none where they are absent. `ext` is as it was sent, `extensions`
-    its members of ours, typed. `raw` is the whole parsed envelope, from which the request is digested.
+    its members of ours, typed. `raw` is the whole parsed envelope, from which the request is digested: it is
+    as it came. `redacted` is what secrets were taken out of `args` since.
     """
 
     operation: Operation[A, Any]
@@ -104,6 +108,7 @@ class Request(Struct, Generic[A], frozen=True, kw_only=True):
     ext: dict[str, AnyJson]
     extensions: dict[str, Args]
     raw: dict[str, AnyJson]
+    redacted: tuple[Find, ...] = ()
 
     def extension(self, name: str) -> Args | None:
         """The typed member `name` of ext, if the request carries it."""
@@ -142,6 +147,31 @@ def request_of(raw: ijson.JsonValue, socket: Socket) -> AnyRequest:
         extensions=extensions,
         raw=raw,
     )
+
+
+def without_secrets(request: AnyRequest, policy: Policy) -> AnyRequest:
+    """The request with the secrets in its content dealt with as the policy says. Raises `Refusal`.
+
+    Its `raw` stays as it came, so that it is digested as before: a list of rules that changed makes no other
+    request of it.
+    """
+    if policy == "keep" or not request.operation.texts:
+        return request
+    clean, found = redact_arguments(request.raw["args"], request.operation.texts)
+    if not found:
+        return request
+    if policy == "refuse":
+        raise invalid(
+            f"$.args: its content holds what looks like a secret: {words(found)}. Take it out. The owner has "
+            'tallyd refuse such content: write = "refuse" under [secrets] in tallyd.toml.'
+        )
+    try:
+        args: Args = convert(clean, request.operation.arguments, "$.args")
+    except Misshapen as fault:
+        raise misshapen(
+            Misshapen(fault.path, f"{fault.detail}; so it is with its secrets redacted")
+        ) from None
+    return replace(request, args=args, redacted=found)
 
 
 def decode_envelope(value: object) -> Envelope:
