@@ -8,7 +8,7 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast, get_args
 
 import click
 
@@ -19,7 +19,7 @@ from tally_cli.trouble import Trouble
 from tally_cli.waiting import Waiting
 from tallystick import __version__, calls
 from tallystick.calls import WriteOptions
-from tallystick.core import OWNER, Reply
+from tallystick.core import OWNER, Reply, SecretPolicy
 from tallystick.core import Call as Request
 from tallystick.errors import Invalid, StaleRevision, UnknownOp
 from tallystick.paths import Paths, resolve
@@ -69,6 +69,17 @@ class Call:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.readline().strip()
 
+    @property
+    def secrets(self) -> SecretPolicy:
+        """What becomes of secrets in what is written: TALLY_SECRETS, else they are redacted. Raises `Trouble`
+        (exit 2).
+        """
+        policy = os.environ.get("TALLY_SECRETS") or "redact"
+        if policy not in get_args(SecretPolicy):
+            words = f"TALLY_SECRETS is {policy}; it can be redact, refuse or keep."
+            raise Trouble(Exit.USAGE, "bad-setting", words)
+        return cast(SecretPolicy, policy)
+
     def start(self) -> bool:
         """See to it that a daemon runs; whether one had to be started. People are told of a start that takes
         long. Raises `Trouble`.
@@ -100,6 +111,7 @@ class Call:
             self.paths.data_dir,
             actor=self.actor,
             credential=self.credential,
+            secrets=self.secrets,
             patience=self.waiting.goes_on,
         )
         click.get_current_context().call_on_close(client.close)
@@ -159,6 +171,12 @@ class Call:
             raise self._other_version(error) from error
         if reply.forgotten is not None:
             _tell_forgotten(reply.forgotten)
+        if reply.redacted:
+            from tallystick.protocol.secrets import words
+
+            complain(
+                f"Redacted before it was sent: {words(reply.redacted)}. `tally docs security` says more."
+            )
         return reply
 
     def _other_version(self, error: UnknownOp) -> Trouble:

@@ -45,6 +45,7 @@ VERBS: Final = {
     "withdraw": Verb("dispositions", "Say that something no longer stands."),
     "redact": Verb("erasure", "Erase what a contribution says, for good."),
     "erase": Verb("erasure", "Erase the content of another object or event, for good."),
+    "secrets": Verb("secrets", "Look for secrets in what is on record."),
     "show": Verb("showing", "Show any object by its id."),
     "events": Verb("events", "Print what happened in a project, or follow it."),
     "ask": Verb("asking", "Ask a question, and let an assistant answer it."),

@@ -25,6 +25,6 @@ def test_every_verb_has_a_contract_for_json() -> None:
     before, _, _ = written()
     table = before.partition("### The objects of --json")[2].partition("## Exit codes")[0]
     told = set(re.findall(r"`([a-z ]+)`", "".join(re.findall(r"^\| (.+?) \|", table, re.MULTILINE))))
-    groups = {"project", "space", "participants", "grant", "agent", "artifact", "invocation"}
+    groups = {"project", "space", "participants", "grant", "agent", "artifact", "invocation", "secrets"}
     wanted = {name.removeprefix("tally ") for name, _ in commands()} - groups - {"completion"}
     assert wanted <= told
