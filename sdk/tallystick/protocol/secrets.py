@@ -177,6 +177,10 @@ def redact_value(value: object) -> tuple[object, tuple[Find, ...]]:
     names that become the same are told apart by a number. The value is not changed: where nothing is found it
     is what comes back.
     """
+    texts: list[str] = []
+    _gather(value, texts)
+    if not _suspected("\n".join(texts)):  # one look for all of them: nearly always the last
+        return value, ()
     counts: dict[str, int] = {}
     clean = _cleaned(value, counts)
     return (clean, _finds(counts)) if counts else (value, ())
@@ -207,6 +211,19 @@ def redact_arguments(
 def words(finds: Iterable[Find]) -> str:
     """What was found, for people: ``jwt, assignment (3 times)``."""
     return ", ".join(rule if times == 1 else f"{rule} ({times} times)" for rule, times in finds)
+
+
+def _gather(value: object, texts: list[str]) -> None:
+    """Adds all texts of a JSON value, names of members among them."""
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            _gather(each, texts)
+    elif isinstance(value, Mapping):
+        for name, member in value.items():
+            texts.append(str(name))
+            _gather(member, texts)
 
 
 def _cleaned(value: object, counts: dict[str, int]) -> object:
