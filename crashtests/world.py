@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple
 
 import artifacts
+import persons
 import pipelines
 from harness.dumps import Dump, dump_copy
 from harness.home import Home
@@ -277,6 +278,7 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
     others |= _for_speakers(client, project, space, question, evidence)
     others |= artifacts.made(client)
     others |= pipelines.made(client, project)
+    others |= persons.made(client)
     _for_next(client, worker, project, space, assembly, others)
     others |= _for_erasure(client, project, space, others["carried's artifact"])
     return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts, others)

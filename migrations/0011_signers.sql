@@ -15,6 +15,7 @@ CREATE TABLE signer_keys (
     endorsed_by INTEGER REFERENCES signer_keys (position) DEFERRABLE INITIALLY DEFERRED,
     endorsement BLOB,
     counter     INTEGER NOT NULL,                 -- of its last signature
+    last_event  INTEGER NOT NULL,                 -- position of the last event about it
     CHECK ((endorsed_by IS NULL) = (endorsement IS NULL)),
     UNIQUE (keyring, public_key)
 ) STRICT;

@@ -193,7 +193,7 @@ def verify_verdict(
 
 def _signer_of(evidence: Evidence, signers: Sequence[AllowedSigner]) -> AllowedSigner | None:
     try:
-        blob = _parse_signature(bare(evidence.signature)).key
+        blob = signing_key(evidence.signature)
     except BadSignature:
         return None  # it names no key at all, so none of the list
     return next((signer for signer in signers if signer.key.blob == blob), None)
@@ -277,6 +277,13 @@ def verify_signature(
         return Verified(key.rank, key.fingerprint, None, None)
     _check_touch(touched, counter_before)
     return Verified(key.rank, key.fingerprint, touched.flags, touched.counter)
+
+
+def signing_key(signature: bytes) -> bytes:
+    """The bytes of the public key that a signature says it was made with: which key to ask
+    ``verify_signature`` about. Raises ``BadSignature``.
+    """
+    return _parse_signature(bare(signature)).key
 
 
 def bare(signature: bytes) -> bytes:

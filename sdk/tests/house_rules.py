@@ -98,7 +98,7 @@ _CLOCK_SQL: Final = re.compile(
 _UNITS: Final = {
     "BYTES", "CHARS", "SCALARS", "ITEMS", "NODES", "DEPTH", "INTEGER", "MS", "SECONDS", "MINUTE", "COMMANDS",
     "ROWS", "UPLOADS", "REQUESTS", "CONNECTIONS", "DESCRIPTORS", "PASSES",
-    "ATTEMPTS", "LINES",
+    "ATTEMPTS", "LINES", "KEYS", "OPENINGS",
 }  # fmt: skip
 _OWN_NUMBERS: Final = {262_144, 1_048_576}
 """Numbers so particular to a limit that finding one elsewhere means that it was repeated."""

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from tallystick.calls import projects as projects
     from tallystick.calls import reactions as reactions
     from tallystick.calls import service as service
+    from tallystick.calls import signers as signers
     from tallystick.calls import snapshots as snapshots
     from tallystick.calls import work as work
 

@@ -27,6 +27,7 @@ class ClientMethods(
     calls.events.EventsMethods,
     calls.erasure.ErasureMethods,
     calls.artifacts.ArtifactsMethods,
+    calls.signers.SignersMethods,
     calls.decisions.DecisionsMethods,
 ):
     """The methods of ``Client`` and ``TrioClient``."""

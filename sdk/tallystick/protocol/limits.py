@@ -185,6 +185,9 @@ deciders of a gate have no fixed number."""
 SIGNATURE_BYTES_MAX: Final = 8_192
 """A signature as it is sent, armored or not; one of an RSA key of 16,384 bits is shorter."""
 
+SIGNER_KEYS_MAX: Final = 64
+"""Active keys of persons: each of them is one that somebody has to keep safe."""
+
 # --- the daemon's settings --------------------------------------------------------------------------------
 SETTINGS_BYTES_MAX: Final = 65_536
 """The file tallyd.toml: a person writes a few lines, and what is longer is another file."""

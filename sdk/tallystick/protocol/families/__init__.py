@@ -29,6 +29,7 @@ NAMES: Final = (
     "events",
     "erasure",
     "artifacts",
+    "signers",
     "decisions",
 )
 """Every family, in the order in which operations are listed. Nothing is imported here: a client pays for what
