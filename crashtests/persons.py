@@ -12,7 +12,13 @@ from harness.wire import Request, Wire, request
 from soft_keys import SoftKey
 
 from tallystick.protocol.operation import Socket
-from tallystick.protocol.statements import SIGNER_NAMESPACE, SignerStatement, make_statement
+from tallystick.protocol.statements import (
+    GATE_NAMESPACE,
+    SIGNER_NAMESPACE,
+    GateStatement,
+    SignerStatement,
+    make_statement,
+)
 
 JsonObject = dict[str, Any]
 Ask = Callable[[str, JsonObject], JsonObject]
@@ -112,3 +118,41 @@ def made(client: Wire) -> dict[str, str]:
 def _asked(operation: str, args: JsonObject) -> Request:
     key = "w-" + sha256(repr(args).encode()).hexdigest()[:16]
     return request(Socket.CLIENT, operation, args, key=key)
+
+
+# --- gates --------------------------------------------------------------------------------------------------
+def weakening(space_id: str, gate: JsonObject, store: str, counter: int, state: str = "active") -> str:
+    """The endorsement, by touch, that a gate asks for ``ssh`` alone, or that it is retired."""
+    deciders = gate["deciders"]
+    said: Any = {"minimum": "ssh" if state == "active" else gate["minimum"], "state": state}
+    statement = GateStatement(
+        store=store,
+        epoch=1,
+        space=space_id,
+        gate=gate["name"],
+        revision=gate["revision"],
+        quorum=gate["quorum"],
+        owner=deciders["owner"],
+        agents=tuple(deciders["agents"]),
+        signers=tuple(deciders["signers"]),
+        term_seconds=gate["term_seconds"],
+        rounds_max=gate["rounds_max"],
+        after=gate["last_leaf"],
+        **said,
+    )
+    return signed(TOUCHED, make_statement(statement), GATE_NAMESPACE, counter)
+
+
+def made_gates(client: Wire, project: str, space_id: str, store: str) -> dict[str, str]:
+    """An unsigned gate and a signed one, and the endorsements of what weakens the signed one."""
+    for name, minimum in (("plain", "peer"), ("signed", "ssh-sk")):
+        args = {"space_id": space_id, "name": name, "minimum": minimum}
+        asked = request(Socket.CLIENT, "tallystick_gate_define", args, project=project, key=f"w-gate-{name}")
+        assert client.ask(asked).ok
+    page = {"space_id": space_id, "limit": 9}
+    listed = client.ask(request(Socket.CLIENT, "tallystick_gate_list", page, project=project)).result["items"]
+    gate = next(each for each in listed if each["name"] == "signed")
+    return {
+        "weakened": weakening(space_id, gate, store, 2),
+        "retired": weakening(space_id, gate, store, 2, "retired"),
+    }

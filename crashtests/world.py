@@ -279,6 +279,7 @@ def _build(home: Home, client: Wire, worker: Wire) -> World:
     others |= artifacts.made(client)
     others |= pipelines.made(client, project)
     others |= persons.made(client)
+    others |= persons.made_gates(client, project, others["access"], others["store"])
     _for_next(client, worker, project, space, assembly, others)
     others |= _for_erasure(client, project, space, others["carried's artifact"])
     return World(home, project, space, untouched, question, evidence, assembly, invocations, attempts, others)

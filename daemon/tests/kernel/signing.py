@@ -8,7 +8,13 @@ from typing import Any
 import soft_keys
 from soft_keys import SoftKey
 
-from tallystick.protocol.statements import SIGNER_NAMESPACE, SignerStatement, make_statement
+from tallystick.protocol.statements import (
+    GATE_NAMESPACE,
+    SIGNER_NAMESPACE,
+    GateStatement,
+    SignerStatement,
+    make_statement,
+)
 
 from .kernel import Json, Kernel
 
@@ -89,3 +95,41 @@ def revoke_args(kernel: Kernel, record: Json, key: SoftKey, by: SoftKey, counter
     statement = about_key(kernel, key, action="revoke", signer=record["signer"])
     signature = armored(by.sign(statement, SIGNER_NAMESPACE, counter=counter))
     return {"key_id": record["key_id"], "reason": "lost", "endorsement": signature}
+
+
+# --- gates --------------------------------------------------------------------------------------------------
+def gates(kernel: Kernel, space: Json) -> dict[str, Json]:
+    """A space's gates as they are listed, by name."""
+    found = kernel.read(
+        "tallystick_gate_list", {"space_id": space["space_id"], "limit": 50}, project=space["project_id"]
+    )
+    assert found["outcome"] == "ok", found
+    return {each["name"]: each for each in found["result"]["items"]}
+
+
+def about_gate(kernel: Kernel, space: Json, name: str, /, **otherwise: Any) -> bytes:
+    """The statement that changes a gate: its rules as they are, and otherwise as they will be."""
+    gate = gates(kernel, space)[name]
+    deciders = gate["deciders"]
+    said: Json = {
+        "store": store(kernel),
+        "epoch": kernel.store.identity.epoch.number,
+        "space": space["space_id"],
+        "gate": name,
+        "revision": gate["revision"],
+        "minimum": gate["minimum"],
+        "quorum": gate["quorum"],
+        "owner": deciders["owner"],
+        "agents": tuple(deciders["agents"]),
+        "signers": tuple(deciders["signers"]),
+        "term_seconds": gate["term_seconds"],
+        "rounds_max": gate["rounds_max"],
+        "state": gate["state"],
+        "after": gate["last_leaf"],
+    }
+    return make_statement(GateStatement(**{**said, **otherwise}))
+
+
+def endorsement(by: SoftKey, statement: bytes, counter: int = 1) -> str:
+    """Its signature of a statement about a gate."""
+    return armored(by.sign(statement, GATE_NAMESPACE, counter=counter))

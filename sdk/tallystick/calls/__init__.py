@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tallystick.calls import emissions as emissions
     from tallystick.calls import erasure as erasure
     from tallystick.calls import events as events
+    from tallystick.calls import gates as gates
     from tallystick.calls import grants as grants
     from tallystick.calls import invocations as invocations
     from tallystick.calls import lenses as lenses

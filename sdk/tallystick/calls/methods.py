@@ -28,6 +28,7 @@ class ClientMethods(
     calls.erasure.ErasureMethods,
     calls.artifacts.ArtifactsMethods,
     calls.signers.SignersMethods,
+    calls.gates.GatesMethods,
     calls.decisions.DecisionsMethods,
 ):
     """The methods of ``Client`` and ``TrioClient``."""

@@ -185,6 +185,14 @@ deciders of a gate have no fixed number."""
 SIGNATURE_BYTES_MAX: Final = 8_192
 """A signature as it is sent, armored or not; one of an RSA key of 16,384 bits is shorter."""
 
+GATE_TERM_SECONDS_MIN: Final = 60
+"""Of an opening: a person needs longer than that to read what they decide."""
+GATE_TERM_SECONDS_MAX: Final = 2_592_000
+"""Thirty days: what nobody has decided by then is asked again."""
+GATE_TERM_SECONDS_DEFAULT: Final = 86_400
+"""A day: whoever decides has slept over it once."""
+GATE_DECIDERS_ITEMS_MAX: Final = 32
+"""Agents and signers that a gate names, of each: a statement has to hold them all."""
 SIGNER_KEYS_MAX: Final = 64
 """Active keys of persons: each of them is one that somebody has to keep safe."""
 

@@ -149,6 +149,15 @@ DecisionKey = Annotated[
         ),
     ),
 ]
+GateName = Annotated[
+    str,
+    Meta(
+        pattern=_worded(
+            r"^[a-z][a-z0-9_-]{0,63}\Z",
+            "a gate's name: a lowercase letter, then at most 63 lowercase letters, digits, _ and -",
+        )
+    ),
+]
 ExtKey = Annotated[
     str,
     Meta(

@@ -30,6 +30,7 @@ NAMES: Final = (
     "erasure",
     "artifacts",
     "signers",
+    "gates",
     "decisions",
 )
 """Every family, in the order in which operations are listed. Nothing is imported here: a client pays for what
