@@ -123,7 +123,6 @@ TALLYSTICK_GATE_DEFINE: Final = TALLYSTICK_COORDINATION.write(
     Gate,
     "Define a gate of a space, or change its rules.",
     mode=Mode.STEWARD,
-    surface="operator",
     event=DEFINED,
     rows=(
         RowEffect("gates", "insert", None),
@@ -142,7 +141,6 @@ TALLYSTICK_GATE_RETIRE: Final = TALLYSTICK_COORDINATION.write(
     Gate,
     "Use a gate no more; its name is not used again.",
     mode=Mode.STEWARD,
-    surface="operator",
     event=RETIRED,
     rows=(RowEffect("gates", "update", 1, ("revision", "state", "last_event")), _COUNTED),
 )
