@@ -26,7 +26,7 @@ from tallyd.families.decisions.rules import Candidate, Met
 from tallyd.families.dispositions import SUPERSEDED, note
 from tallyd.families.shared import objects
 from tallyd.families.shared.objects import refuse_unreachable
-from tallyd.families.shared.results import check_open, check_revision, given, optional
+from tallyd.families.shared.results import check_open, check_revision, given, optional, refuse_revision
 from tallyd.ledger import calls, ids, skeleton, times
 from tallyd.ledger.transaction import Applied, Event, Transaction
 from tallyd.ledger.view import SpaceRow, View
@@ -62,7 +62,7 @@ def record(tx: Transaction, request: Request[TallystickDecisionRecordArgs], admi
     args = request.args
     space = worker_space(tx, request, admission, args.space_id)
     check_open(space)
-    _refuse_revision(request)
+    refuse_revision(request, "what is made")
     if not args.reason.strip() or not args.value.strip():
         raise invalid("$.args: value and reason each say something, and not white space alone")
     place = _place(args)
@@ -154,11 +154,6 @@ def _reply(
     """The record of a decision that is made in this command, and has no row in the log yet."""
     made = rows.Made(classification=classification, author=admission.author, recorded_ms=tx.now_ms)
     return rows.record(tx, space, row, made, labels, words, bears)
-
-
-def _refuse_revision(request: AnyRequest) -> None:
-    if request.meta is not None and request.meta.expected_revision is not UNSET:
-        raise invalid("$.meta.expected_revision: what is made has no revision yet; leave it out")
 
 
 def _place(args: TallystickDecisionRecordArgs) -> Place:

@@ -12,7 +12,7 @@ from tallyd.admission import Admission
 from tallyd.ledger import ids
 from tallyd.ledger.view import SpaceRow, View
 from tallystick.protocol.envelope import AnyRequest
-from tallystick.protocol.problems import not_found, stale_revision
+from tallystick.protocol.problems import invalid, not_found, stale_revision
 
 T = TypeVar("T")
 
@@ -54,6 +54,12 @@ def check_revision(request: AnyRequest, current: int, what: str) -> None:
         raise stale_revision(
             current, f"{what} is at revision {current}, not {expected}; read it again and decide anew"
         )
+
+
+def refuse_revision(request: AnyRequest, what: str) -> None:
+    """Of a command that makes something: there is no revision yet to compare. Raises Refusal ``invalid``."""
+    if request.meta is not None and request.meta.expected_revision is not UNSET:
+        raise invalid(f"$.meta.expected_revision: {what} has no revision yet; leave it out")
 
 
 def space_in(view: View, admission: Admission, space_id: str) -> SpaceRow:

@@ -13,7 +13,7 @@ from tallyd.admission import Admission, check_space
 from tallyd.families.contributions.contributions import worker_space
 from tallyd.families.contributions.data import Data, say_data
 from tallyd.families.shared.objects import refuse_unreachable
-from tallyd.families.shared.results import check_open, check_revision, given, optional
+from tallyd.families.shared.results import check_open, check_revision, given, optional, refuse_revision
 from tallyd.families.tasks import rows
 from tallyd.families.tasks.rows import Bearing, Sight
 from tallyd.ledger import agents, calls, claims, ids, skeleton
@@ -50,8 +50,7 @@ def create(tx: Transaction, request: Request[TallystickTaskCreateArgs], admissio
     args = request.args
     space = worker_space(tx, request, admission, args.space_id)
     check_open(space)
-    if request.meta is not None and request.meta.expected_revision is not UNSET:
-        raise invalid("$.meta.expected_revision: a task that is made has no revision yet; leave it out")
+    refuse_revision(request, "a task that is made")
     refuse_blank("title", args.title)
     _check_place(tx, args)
     _check_assignee(tx, given(args.assignee, ""))
